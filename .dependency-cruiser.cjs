@@ -39,7 +39,7 @@ const HOUSES = [
       ['shifts'],
       ['ofd-watch'],
       ['health'],
-      ['failover', 'inspection', 'restore'],
+      ['archive', 'failover', 'inspection', 'restore'],
     ],
     together: 'main|relay\\.module|stop-relay|watch|watch\\.module',
   },

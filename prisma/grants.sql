@@ -24,3 +24,9 @@ GRANT UPDATE (transaction_id) ON events TO :app_role, :tenant_role;
 
 -- Who holds a terminal is given from one merchant to another, never forgotten.
 REVOKE DELETE, TRUNCATE ON terminals FROM :app_role, :tenant_role;
+
+-- What has left for an archive is recorded by remove_archived_attempts alone, and no merchant's statement has anything to do with it.
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON archived_attempts FROM :app_role, :tenant_role;
+REVOKE DELETE, TRUNCATE ON archives FROM :app_role;
+REVOKE ALL ON archives FROM :tenant_role;
+REVOKE EXECUTE ON FUNCTION remove_archived_attempts(text, text[], text[]) FROM :tenant_role;

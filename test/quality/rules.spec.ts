@@ -192,6 +192,7 @@ const CROSSED: [string, string, string][] = [
     ['failover', 'restore'],
     ['inspection', 'restore'],
     ['restore', 'failover'],
+    ['archive', 'failover'],
   ]),
   ...upward('cash-register', 'register-folder', [
     ['classifier', 'journal'],

@@ -30,7 +30,6 @@ runProgram(async () => {
   const settings = ownPort?.settingsOf(loaded) ?? loaded;
   await startTracing('device-relay', settings);
   const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
-  ownPort?.serve(app.getHttpAdapter().getInstance());
   stopOnSignals({
     logger,
     stop: () =>
@@ -41,5 +40,6 @@ runProgram(async () => {
   });
   if (!ownPort) await serveMetrics(() => metrics.read(), settings, logger);
   await app.listen(settings.RELAY_PORT, '0.0.0.0');
+  ownPort?.serve(app.getHttpAdapter().getInstance());
   logger.info({ port: settings.RELAY_PORT }, 'device-relay is ready');
 });

@@ -2,6 +2,7 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { SalesDatabase } from '#database';
 import { LaneBell } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
+import { ArchiveModule } from './archive/archive.module.js';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
 import { InspectionModule } from './inspection/inspection.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
@@ -24,6 +25,7 @@ export class RelayModule {
         InspectionModule,
         WatchModule,
         RestoreModule,
+        ArchiveModule,
         HealthModule.register({
           imports: [LanesModule],
           inject: [SalesDatabase, AdvisoryLaneLocks, LaneBell],

@@ -34,6 +34,29 @@ export { insertRefund, type NewRefund } from './accept/insert-refund.js';
 export { insertUnpaid } from './accept/insert-unpaid.js';
 export type { NewReceipt, StoredIdentity } from './accept/new-receipt.js';
 export {
+  ArchiveFiles,
+  isArchiveName,
+  type ArchiveWriter,
+  type FileState,
+  type Manifest,
+} from './archive/archive-files.js';
+export {
+  abandonArchive,
+  archiveBehindSeconds,
+  beginArchive,
+  beginRestore,
+  endRestored,
+  findArchive,
+  listArchives,
+  noteRemoved,
+  noteWritten,
+  removeArchived,
+  restoreAttempts,
+  scanAttempts,
+  unfinishedArchives,
+  type ArchiveRow,
+} from './archive/archive-rows.js';
+export {
   closeNotRegistered,
   closeRegistered,
   closeRejected,

@@ -22,6 +22,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   users: 'people: the first administrator, and the way back in',
   catalog: 'files of products',
   classifier: 'the classification register, for all merchants',
+  archive: 'attempts that have left the database (docs/archive.md)',
   restore: 'after a copy of the database was put back (docs/backup.md)',
 };
 
@@ -131,6 +132,22 @@ export const COMMANDS: readonly CommandFacts[] = [
     options: [REASON, ['--to <version>', 'else the one before']],
   },
   { name: 'classifier resume', about: 'fetch again', options: [REASON] },
+  {
+    name: 'archive list',
+    about: 'archives, the oldest first',
+    options: [['--after <name>', 'those after this one']],
+  },
+  {
+    name: 'archive verify',
+    about: 'read archives whole, and hold them against their manifests',
+    options: [['--name <name>', 'this one alone; else all']],
+  },
+  {
+    name: 'archive restore',
+    target: 'name',
+    about: 'bring the rows of an archive back, for thirty days',
+    options: [REASON],
+  },
   { name: 'restore begin', about: 'hold all lanes: nothing goes to any register', options: [REASON] },
   { name: 'restore status', about: 'what is held' },
   {

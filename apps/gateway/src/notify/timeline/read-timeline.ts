@@ -39,6 +39,7 @@ export type TimelineKind =
   | 'moved'
   | 'attempt_opened'
   | 'attempt_closed'
+  | 'attempt_archived'
   | 'event'
   | 'refund'
   | 'payment'

@@ -23,6 +23,7 @@ export const TIMELINE_SOURCES: readonly ((of: TimelineOf) => Prisma.Sql)[] = [
   payment,
   attemptsOpened,
   attemptsClosed,
+  attemptsArchived,
   paymentCalls,
   paymentRefunds,
   providerCalls,
@@ -67,6 +68,16 @@ function attemptsClosed(of: TimelineOf): Prisma.Sql {
              'outcome', CASE WHEN length(a.outcome::text) <= ${MAX_OUTCOME}::int4 THEN a.outcome
                              WHEN a.outcome IS NOT NULL THEN jsonb_build_object('kind', a.outcome -> 'kind', 'truncated', true) END)
       FROM attempts a WHERE a.closed_at IS NOT NULL AND ${isAttemptOf(of)}`;
+}
+
+/** Those that have left the database (docs/archive.md), and have not been brought back. */
+function attemptsArchived({ merchantId, receiptId }: TimelineOf): Prisma.Sql {
+  return Prisma.sql`
+    SELECT k.created_at, 3, k.id || ':archived', 'attempt_archived', k.receipt_id, NULL,
+           jsonb_build_object('attempt_id', k.id, 'number', k.number, 'archive', k.archive)
+      FROM archived_attempts k
+     WHERE k.receipt_id = ${receiptId} AND NOT EXISTS (SELECT FROM attempts a WHERE a.id = k.id)
+       AND EXISTS (SELECT FROM receipts r WHERE r.id = k.receipt_id AND r.merchant_id = ${merchantId})`;
 }
 
 function isAttemptOf({ merchantId, receiptId }: TimelineOf): Prisma.Sql {

@@ -20,6 +20,7 @@ import type { GatewaySettings } from '../../settings.js';
 import { GiveTerminal } from '../../fleet/terminals/give-terminal.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { CLI_ACTOR } from './actor.js';
+import { ArchiveCommands } from './archive-commands.js';
 import { CatalogCommands } from './catalog-commands.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import { CommandFamilies } from './command-families.js';
@@ -46,6 +47,7 @@ export class CliModule {
         { provide: PrismaService, useFactory: () => new PrismaService(database) },
         { provide: SalesDatabase, useExisting: PrismaService },
         { provide: JobDatabase, useFactory: () => new JobDatabase(database) },
+        ArchiveCommands,
         CatalogCommands,
         ClassifierCommands,
         ClientCommands,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Program } from './actor.js';
+import { ArchiveCommands } from './archive-commands.js';
 import { CatalogCommands } from './catalog-commands.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import type { ReadCommand } from './read-arguments.js';
@@ -16,6 +17,7 @@ interface CommandFamily {
 @Injectable()
 export class CommandFamilies {
   constructor(
+    private readonly archive: ArchiveCommands,
     private readonly catalog: CatalogCommands,
     private readonly classifier: ClassifierCommands,
     private readonly restore: RestoreCommands,
@@ -24,7 +26,13 @@ export class CommandFamilies {
 
   /** Null: none of them. */
   of({ name }: ReadCommand): CommandFamily | null {
-    const families = { catalog: this.catalog, classifier: this.classifier, restore: this.restore, users: this.users };
+    const families = {
+      archive: this.archive,
+      catalog: this.catalog,
+      classifier: this.classifier,
+      restore: this.restore,
+      users: this.users,
+    };
     const [noun = ''] = name.split(' ');
     return Object.hasOwn(families, noun) ? families[noun as keyof typeof families] : null;
   }

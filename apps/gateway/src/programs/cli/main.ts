@@ -66,7 +66,7 @@ function refuse(sentence: string): void {
 
 /** What only reads leaves nothing on the trail. */
 async function actorFor({ name, verb }: ReadCommand): Promise<string> {
-  const isReading = name === 'doctor' || ['list', 'show', 'export'].includes(verb);
+  const isReading = name === 'doctor' || ['list', 'show', 'export', 'verify'].includes(verb);
   return isReading ? 'cli' : askForActor({ input: process.stdin, output: process.stderr });
 }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
+import { checkArchive } from './check-archive.js';
 import { checkDatabase } from './check-database.js';
 import { checkSurroundings } from './check-surroundings.js';
 import { checkTables } from './check-tables.js';
@@ -28,6 +29,7 @@ export class OperatorDoctor {
       findingsOf('database', () => checkDatabase(database)),
       findingsOf('tables', () => checkTables(database)),
       findingsOf('work', () => checkWork(database, settings.SECRETS_KEY)),
+      findingsOf('archive', () => checkArchive(database, settings)),
       findingsOf('surroundings', () => checkSurroundings(settings)),
     ]);
     const order: readonly FindingState[] = ['bad', 'warn', 'ok'];

@@ -1,0 +1,318 @@
+// Promise: an old attempt leaves the database only when a durable archive holds it as it was; whenever the keeper is killed none is lost,
+// and none stands twice in what is restored.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Prisma } from '#database';
+import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
+import { ArchiveFiles, beginRestore, restoreAttempts, type RunStatement } from '#ledger';
+import { createLogger, firstIdAt } from '#runtime';
+import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
+
+const DAY_MS = 86_400_000;
+const OLD = 400;
+const logger = createLogger('test', 'silent');
+let database: TestDatabase;
+let owner: pg.Client;
+let programs: pg.Client;
+let folder: string;
+let made = 0;
+
+const run: RunStatement = async <Row>({ text, values }: Prisma.Sql) =>
+  (await programs.query(text, [...values])).rows as Row[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = new pg.Client({ connectionString: database.ownerUrl });
+  programs = new pg.Client({ connectionString: database.url });
+  await owner.connect();
+  await programs.connect();
+  await owner.query(`
+    INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '300000000');
+    INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main')`);
+});
+afterAll(async () => {
+  await owner?.end();
+  await programs?.end();
+  await database?.drop();
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'archive-'));
+  await owner.query('DELETE FROM archived_attempts; DELETE FROM archives; DELETE FROM attempts; DELETE FROM receipts');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Sale {
+  daysAgo?: number;
+  status?: string;
+  state?: string;
+  ofd?: string;
+  refundOf?: string;
+  register?: string;
+}
+
+/** A receipt with one attempt. @returns the ids of both */
+async function sell(sale: Sale = {}): Promise<{ receiptId: string; attemptId: string }> {
+  const {
+    daysAgo = OLD,
+    status = 'registered',
+    state = 'registered',
+    ofd = 'sent',
+    refundOf,
+    register = 'dev_1',
+  } = sale;
+  made += 1;
+  const at = new Date(Date.now() - daysAgo * DAY_MS + made);
+  const end = String(made).padStart(16, '0');
+  const [receiptId, attemptId] = [`${firstIdAt('rcp', at)}${end}`, `${firstIdAt('att', at)}${end}`];
+  const fiscal = status === 'registered' ? [`T${made}`, made, at, 'answer', ofd, at] : Array<null>(6).fill(null);
+  await owner.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin,
+                           created_at, updated_at, refund_of, lane_place, device_id,
+                           terminal_id, receipt_seq, registered_at, evidence, ofd_status, ofd_deadline_at)
+     VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', $2, $3, $4, 1, 0, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    [
+      receiptId,
+      refundOf ? 'refund' : 'sale',
+      status,
+      sampleDocument(),
+      at,
+      refundOf ?? null,
+      made,
+      register,
+      ...fiscal,
+    ],
+  );
+  await owner.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, created_at, closed_at, http_status, outcome)
+     VALUES ($1, $2, $3, 1, $4::attempt_state, '{"reading": {"n": 1}}', $5, 'rly_1', $6, CASE WHEN $4 <> 'open' THEN $6::timestamptz END,
+             200, '{"kind": "registered", "text": "чек"}')`,
+    [attemptId, receiptId, register, state, Buffer.from([0, 10, 255, made % 256]), at],
+  );
+  return { receiptId, attemptId };
+}
+
+/** The newest attempt of each register stays; this one does. */
+const newest = (): Promise<unknown> => sell({ daysAgo: 1 });
+
+function keeper(options: Partial<typeof ARCHIVE_OPTIONS> = {}): ArchiveKeeper {
+  return new ArchiveKeeper(database.url, folder, { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: 395, ...options }, logger);
+}
+
+async function runToEnd(one: ArchiveKeeper): Promise<void> {
+  while (await one.run());
+}
+
+async function attempts(): Promise<{ id: string; row: string }[]> {
+  return (
+    await owner.query<{ id: string; row: string }>('SELECT id, attempt_line(a) AS row FROM attempts a ORDER BY id')
+  ).rows;
+}
+
+async function archives(): Promise<{ name: string; state: string; rows: number; removed: number }[]> {
+  const { rows } = await owner.query<{ name: string; state: string; rows: number; removed: number }>(
+    `SELECT name, state::text, rows, removed FROM archives WHERE state <> 'abandoned' ORDER BY name`,
+  );
+  return rows;
+}
+
+async function linesOf(name: string): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const group of new ArchiveFiles(folder).read(name, 7)) lines.push(...group);
+  return lines;
+}
+
+async function restoreAll(): Promise<number> {
+  let cameBack = 0;
+  for (const { name } of await archives()) {
+    expect(await beginRestore(run, name)).toBe(true);
+    cameBack += await restoreAttempts(run, await linesOf(name));
+  }
+  return cameBack;
+}
+
+test('what is old and proven leaves, and comes back as it was; what may still move stays', async () => {
+  const old = [
+    await sell(),
+    await sell({ status: 'rejected', state: 'rejected' }),
+    await sell({ state: 'not_registered' }),
+  ];
+  const refunded = await sell();
+  const refund = { refundOf: refunded.receiptId, status: 'unknown', state: 'unknown' };
+  const staying = [
+    refunded,
+    await sell(refund),
+    await sell({ status: 'unknown', state: 'unknown' }),
+    await sell({ status: 'sending', state: 'open', register: 'dev_2' }),
+    await sell({ ofd: 'pending' }),
+    await sell({ daysAgo: 300 }),
+    await sell({ register: 'dev_3' }),
+    await sell({ daysAgo: 1 }),
+  ].map(({ attemptId }) => attemptId);
+  const before = await attempts();
+
+  await runToEnd(keeper({ rowsAtOnce: 2 }));
+  expect((await attempts()).map(({ id }) => id)).toEqual([...staying].sort());
+  const [archive, ...more] = await archives();
+  expect(more).toEqual([]);
+  expect(archive).toMatchObject({ state: 'removed', rows: 3, removed: 3 });
+  const name = String(archive?.name);
+  expect((await linesOf(name)).sort()).toEqual(
+    before
+      .filter(({ id }) => old.some(({ attemptId }) => attemptId === id))
+      .map(({ row }) => row)
+      .sort(),
+  );
+  expect(await new ArchiveFiles(folder).check(name)).toBe('whole');
+
+  expect(await restoreAll()).toBe(3);
+  expect(await restoreAll()).toBe(0);
+  expect(await attempts()).toEqual(before);
+  // Brought back, they stay for thirty days; then the same archive takes them again.
+  await runToEnd(keeper());
+  expect(await attempts()).toEqual(before);
+  await owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);
+  await runToEnd(keeper());
+  expect((await attempts()).map(({ id }) => id)).toEqual([...staying].sort());
+  expect((await archives()).map(({ state }) => state)).toEqual(['removed']);
+});
+
+test('a keeper that is killed at any moment loses no attempt and archives none twice', async () => {
+  for (let sale = 0; sale < 60; sale += 1) await sell();
+  await newest();
+  const before = await attempts();
+  const script = `
+    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
+    const options = { ...ARCHIVE_OPTIONS, keepDays: 395, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
+    const logger = { info: () => undefined, warn: () => undefined };
+    const keeper = new ArchiveKeeper(${JSON.stringify(database.url)}, ${JSON.stringify(folder)}, options, logger);
+    console.log('up');
+    while (await keeper.run());`;
+  let killed = 0;
+  for (let round = 0; round < 12; round += 1) {
+    const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'exit');
+    await Promise.race([once(child.stdout, 'data'), ended]);
+    await Promise.race([delay(20 + 17 * round), ended]);
+    if (child.exitCode === null) killed += 1;
+    child.kill('SIGKILL');
+    await ended;
+    // What has left stands in an archive that is whole.
+    const here = new Set((await attempts()).map(({ id }) => id));
+    const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
+    expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
+    for (const archive of new Set(rows.map((row) => row.archive)))
+      expect(await new ArchiveFiles(folder).check(archive)).toBe('whole');
+  }
+  expect(killed).toBeGreaterThan(0);
+
+  // The server ends the session of a killed keeper when it notices; until then its lock stands.
+  const deadline = Date.now() + 60_000;
+  const last = keeper();
+  const isOver = async (): Promise<boolean> =>
+    (await attempts()).length === 1 && (await archives()).every(({ state }) => state === 'removed');
+  while (!(await isOver()) && Date.now() < deadline) {
+    await runToEnd(last);
+    await delay(50);
+  }
+  expect((await attempts()).length).toBe(1);
+  const written = await archives();
+  expect(new Set(written.map(({ state }) => state))).toEqual(new Set(['removed']));
+  const lines = (await Promise.all(written.map(({ name }) => linesOf(name)))).flat();
+  expect(lines.sort()).toEqual(
+    before
+      .slice(0, -1)
+      .map(({ row }) => row)
+      .sort(),
+  );
+  expect(await restoreAll()).toBe(60);
+  expect(await attempts()).toEqual(before);
+}, 180_000);
+
+test('no row leaves for a file that is not what its manifest says, and the next round finds it when it is back', async () => {
+  const { attemptId } = await sell();
+  await newest();
+  await owner.query('ALTER TABLE archived_attempts ADD CONSTRAINT none CHECK (false)');
+  await expect(keeper().run()).rejects.toThrow(/none/);
+  await owner.query('ALTER TABLE archived_attempts DROP CONSTRAINT none');
+  const [archive] = await archives();
+  expect(archive).toMatchObject({ state: 'written', rows: 1 });
+  const data = join(folder, `${archive?.name}.ndjson.gz`);
+  const whole = await readFile(data);
+  const changed = Buffer.from(whole);
+  changed[whole.length - 1] = Number(changed.at(-1)) ^ 1;
+  const files = new ArchiveFiles(folder);
+  for (const [spoil, state] of [
+    [() => writeFile(data, changed), 'changed'],
+    [() => truncate(data, 10), 'changed'],
+    [() => rename(data, `${data}.away`), 'no_file'],
+  ] as const) {
+    await spoil();
+    expect(await files.check(String(archive?.name))).toBe(state);
+    await expect(keeper().run()).rejects.toThrow(/no row leaves/);
+    expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
+  }
+  await writeFile(data, whole);
+  await runToEnd(keeper());
+  expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
+  expect(await archives()).toMatchObject([{ state: 'removed', removed: 1 }]);
+  expect((await readdir(folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
+});
+
+test('a row that changed after it was archived stays, and is archived as it is then', async () => {
+  const { attemptId } = await sell();
+  await newest();
+  await owner.query('ALTER TABLE archived_attempts ADD CONSTRAINT none CHECK (false)');
+  await expect(keeper().run()).rejects.toThrow(/none/);
+  await owner.query('ALTER TABLE archived_attempts DROP CONSTRAINT none');
+  await owner.query(`UPDATE attempts SET outcome = '{"kind": "registered", "late": true}' WHERE id = $1`, [attemptId]);
+  await runToEnd(keeper());
+  expect(await archives()).toMatchObject([
+    { state: 'removed', rows: 1, removed: 0 },
+    { state: 'removed', rows: 1, removed: 1 },
+  ]);
+  const { rows } = await owner.query<{ archive: string }>('SELECT archive FROM archived_attempts');
+  expect((await linesOf(String(rows[0]?.archive)))[0]).toContain('"late": true');
+});
+
+describe('the programs’ role', () => {
+  const refusal = (text: string, values: unknown[] = []): Promise<string | undefined> =>
+    programs.query(text, values).then(
+      () => undefined,
+      (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
+    );
+
+  test('removes no attempt without a written archive, none that differs, none that is young or may move', async () => {
+    const old = await sell();
+    const young = await sell({ daysAgo: 60 });
+    const unknown = await sell({ state: 'unknown', status: 'unknown' });
+    await newest();
+    const remove = 'SELECT remove_archived_attempts($1, $2, $3) AS removed';
+    expect(await refusal(remove, ['attempts-none', [old.attemptId], ['00']])).toBe('55000');
+    const name = `attempts-${'0'.repeat(26)}`;
+    await programs.query(`INSERT INTO archives (name, state) VALUES ($1, 'written')`, [name]);
+    const ids = [old, young, unknown].map(({ attemptId }) => attemptId);
+    const { rows: digests } = await owner.query<{ digest: string }>(
+      `SELECT encode(sha256(convert_to(attempt_line(a), 'UTF8')), 'hex') AS digest FROM attempts a WHERE id = ANY($1) ORDER BY array_position($1, id)`,
+      [ids],
+    );
+    const right = digests.map(({ digest }) => digest);
+    expect((await programs.query(remove, [name, ids, right.map(() => '00')])).rows).toEqual([{ removed: 0 }]);
+    // In a session that shows times and bytes otherwise the digest is the same.
+    await programs.query(`SET TimeZone = 'Asia/Tashkent'; SET bytea_output = 'escape'`);
+    expect((await programs.query(remove, [name, ids, right])).rows).toEqual([{ removed: 1 }]);
+    await programs.query('RESET TimeZone; RESET bytea_output');
+    expect((await attempts()).map(({ id }) => id)).toEqual(
+      expect.arrayContaining([young.attemptId, unknown.attemptId]),
+    );
+    for (const table of ['archived_attempts', 'archives', 'attempts'])
+      expect(await refusal(`DELETE FROM ${table}`)).toBe('42501');
+    expect(await refusal(`INSERT INTO archived_attempts VALUES ('a', 'b', 1, now(), $1)`, [name])).toBe('42501');
+  });
+});

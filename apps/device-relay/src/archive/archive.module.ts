@@ -1,0 +1,74 @@
+import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import { archiveBehindSeconds, type RunStatement } from '#ledger';
+import { firstIdAt, Metrics, Periodic, type Logger } from '#runtime';
+import { FreshReading } from '../fresh-reading.js';
+import { LanesModule } from '../lanes/lanes.module.js';
+import type { RelaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
+
+const EVERY_MS = 600_000;
+const FIRST_AFTER_MS = 60_000;
+const DAY_MS = 86_400_000;
+const KEEPER = Symbol('keeper of the archive');
+
+/** Moves old attempts out of the database, where ARCHIVE_DIR says into which folder (docs/archive.md). */
+@Module({
+  imports: [LanesModule],
+  providers: [
+    {
+      provide: KEEPER,
+      inject: [SETTINGS_TOKEN, LOGGER],
+      useFactory: (settings: RelaySettings, logger: Logger): ArchiveKeeper | null => {
+        const { DATABASE_URL, ARCHIVE_DIR: folder, ATTEMPTS_KEEP_DAYS: keepDays } = settings;
+        if (folder === undefined) return null;
+        return new ArchiveKeeper(DATABASE_URL, folder, { ...ARCHIVE_OPTIONS, keepDays }, logger);
+      },
+    },
+  ],
+})
+export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly rounds: Periodic | null;
+
+  constructor(
+    @Inject(KEEPER) private readonly keeper: ArchiveKeeper | null,
+    private readonly prisma: PrismaService,
+    @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(SETTINGS_TOKEN) private readonly settings: RelaySettings,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    const work = { name: 'the archive', everyMs: EVERY_MS, startsAfterMs: FIRST_AFTER_MS };
+    this.rounds = keeper && new Periodic({ ...work, run: () => keeper.run() }, logger);
+  }
+
+  onApplicationBootstrap(): void {
+    if (!this.rounds) return;
+    const reading = new FreshReading(() => this.readBehind());
+    this.metrics.gauge(
+      {
+        name: 'archive_behind_seconds',
+        help: 'By how much the oldest attempt that may leave the database is older than it should be',
+        together: 'max',
+      },
+      async (gauge) => gauge.set(await reading.get()),
+    );
+    this.rounds.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.keeper?.stop();
+    await this.rounds?.stop();
+  }
+
+  private async readBehind(): Promise<number> {
+    const before = new Date(Date.now() - this.settings.ATTEMPTS_KEEP_DAYS * DAY_MS);
+    const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
+    try {
+      return await archiveBehindSeconds(run, { upTo: firstIdAt('att', before), before });
+    } catch (error) {
+      this.logger.warn({ err: error }, 'not read for metrics how far the archive is behind');
+      return Number.NaN;
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import {
+  ArchiveFiles,
+  beginRestore,
+  findArchive,
+  isArchiveName,
+  listArchives,
+  restoreAttempts,
+  type ArchiveRow,
+  type FileState,
+  type RunStatement,
+} from '#ledger';
+import { AuditedChange } from '../../audit/audited-change.js';
+import { PLATFORM } from '../../http/roles.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN } from '../../tokens.js';
+import type { Program } from './actor.js';
+import type { Given, ReadCommand } from './read-arguments.js';
+import { UsageError } from './usage-error.js';
+
+const AT_ONCE = 200;
+const MAX_LISTED = 1_000;
+const MAX_REASON = 500;
+
+/** `verify` of one archive. */
+interface Verified {
+  name: string;
+  /** `other`: the manifest is not the one that was recorded when rows left. */
+  state: FileState | 'other';
+}
+
+/** `archive …`: attempts that have left the database (docs/archive.md). */
+@Injectable()
+export class ArchiveCommands {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'ARCHIVE_DIR'>,
+  ) {}
+
+  /** @returns what is printed @throws UsageError */
+  async run({ verb, target, values }: ReadCommand, program: Program): Promise<unknown> {
+    switch (verb) {
+      case 'list':
+        return this.list(values['after'] ?? '');
+      case 'verify':
+        return this.verify(values['name']);
+      default:
+        return this.restore(target, values, program);
+    }
+  }
+
+  private async list(after: string): Promise<{ data: unknown[]; next: string | null }> {
+    const rows = await listArchives(this.statements(), { after, limit: MAX_LISTED });
+    const next = rows.length === MAX_LISTED ? (rows.at(-1)?.name ?? null) : null;
+    return { data: rows.map((row) => ({ ...row, bytes: Number(row.bytes) })), next };
+  }
+
+  /** Only what is wrong is listed; of one that was named, what it is. */
+  private async verify(name: string | undefined): Promise<{ verified: number; rows: number; wrong: Verified[] }> {
+    const wrong: Verified[] = [];
+    let [verified, rows] = [0, 0];
+    for await (const archive of name === undefined ? this.finished() : [await this.named(name)]) {
+      const state = await this.stateOf(archive);
+      verified += 1;
+      rows += archive.rows;
+      if (state !== 'whole') wrong.push({ name: archive.name, state });
+    }
+    return { verified, rows, wrong };
+  }
+
+  private async stateOf({ name, sha256 }: ArchiveRow): Promise<Verified['state']> {
+    const state = await this.files().check(name);
+    if (state !== 'whole') return state;
+    const manifest = await this.files().manifest(name);
+    return manifest?.sha256 === sha256 ? 'whole' : 'other';
+  }
+
+  /** Again after it was cut off: what is back already stays as it is. */
+  private async restore(
+    name: string,
+    given: Given,
+    program: Program,
+  ): Promise<{ name: string; rows: number; came_back: number }> {
+    const reason = given['reason']?.trim() ?? '';
+    if (reason === '' || reason.length > MAX_REASON)
+      throw new UsageError('--reason is missing: it stands on the trail');
+    const archive = await this.named(name);
+    const state = await this.stateOf(archive);
+    if (state !== 'whole')
+      throw new UsageError(`The archive ${name} is not whole (${state}): nothing was brought back.`);
+    await this.changes.execute({ ...program, merchantId: PLATFORM }, async (tx) => {
+      if (!(await beginRestore(runOn(tx), name)))
+        throw new UsageError(`The archive ${name} is ${archive.state}: there is nothing to bring back.`);
+      const [before, after] = [{ state: archive.state }, { state: 'restored', reason }];
+      return { result: null, action: 'archive.restore', targetId: name, before, after };
+    });
+    let cameBack = 0;
+    for await (const lines of this.files().read(name, AT_ONCE))
+      cameBack += await restoreAttempts(this.statements(), lines);
+    return { name, rows: archive.rows, came_back: cameBack };
+  }
+
+  private async *finished(): AsyncGenerator<ArchiveRow> {
+    let after = '';
+    for (;;) {
+      const page = await listArchives(this.statements(), { after, limit: MAX_LISTED });
+      yield* page.filter(({ state }) => state !== 'writing');
+      const last = page.at(-1);
+      if (!last) return;
+      after = last.name;
+    }
+  }
+
+  private async named(name: string): Promise<ArchiveRow> {
+    const archive = isArchiveName(name) ? await findArchive(this.statements(), name) : null;
+    if (!archive) throw new UsageError(`There is no archive ${JSON.stringify(name)}.`);
+    return archive;
+  }
+
+  private files(): ArchiveFiles {
+    if (this.settings.ARCHIVE_DIR === undefined) throw new UsageError('ARCHIVE_DIR is not set: no folder of archives');
+    return new ArchiveFiles(this.settings.ARCHIVE_DIR);
+  }
+
+  private statements(): RunStatement {
+    return runOn(this.prisma);
+  }
+}
+
+function runOn(database: Pick<Prisma.TransactionClient, '$queryRaw'>): RunStatement {
+  return <Row>(statement: Prisma.Sql) => database.$queryRaw<Row[]>(statement);
+}

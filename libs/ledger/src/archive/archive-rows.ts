@@ -1,0 +1,139 @@
+import { Prisma } from '#database';
+import type { RunStatement } from '../attempts/hold-from-copy.js';
+import { digestOfLine, type Manifest } from './archive-files.js';
+
+export interface ArchiveRow {
+  name: string;
+  state: 'writing' | 'written' | 'removed' | 'restored' | 'abandoned';
+  rows: number;
+  removed: number;
+  first_id: string | null;
+  last_id: string | null;
+  bytes: bigint | string;
+  sha256: string | null;
+  begun_at: Date;
+  removed_at: Date | null;
+  restored_at: Date | null;
+}
+
+/** A row that was read in its order; null: it stays for now. */
+export interface ScannedRow {
+  id: string;
+  line: string | null;
+}
+
+const COLUMNS = Prisma.raw(
+  'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at',
+);
+
+/**
+ * The next attempts in the order of their ids, with what an archive would hold of them. So many rows are read, however few of them may
+ * leave: a statement takes no longer where years of them stay.
+ */
+export function scanAttempts(
+  run: RunStatement,
+  { after, upTo, before, limit }: { after: string; upTo: string; before: Date; limit: number },
+): Promise<ScannedRow[]> {
+  return run<ScannedRow>(Prisma.sql`
+    SELECT a.id, CASE WHEN attempt_may_leave(a, ${before}::timestamptz)
+                       AND NOT EXISTS (SELECT FROM archived_attempts k WHERE k.id = a.id) THEN attempt_line(a) END AS line
+      FROM attempts a WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4`);
+}
+
+/** Recorded before its file is begun: whatever becomes of it is found by this row. */
+export async function beginArchive(run: RunStatement, name: string): Promise<void> {
+  await run(Prisma.sql`INSERT INTO archives (name) VALUES (${name})`);
+}
+
+export async function noteWritten(run: RunStatement, manifest: Manifest): Promise<void> {
+  const { name, rows, first_id: firstId, last_id: lastId, bytes, sha256 } = manifest;
+  await run(Prisma.sql`
+    UPDATE archives SET state = 'written', rows = ${rows}::int4, first_id = ${firstId}, last_id = ${lastId},
+                        bytes = ${bytes}::int8, sha256 = ${sha256}, written_at = now()
+     WHERE name = ${name} AND state = 'writing'`);
+}
+
+export async function abandonArchive(run: RunStatement, name: string): Promise<void> {
+  await run(Prisma.sql`UPDATE archives SET state = 'abandoned' WHERE name = ${name} AND state = 'writing'`);
+}
+
+/** Only rows that are still what these lines say. @returns how many have left */
+export async function removeArchived(run: RunStatement, name: string, lines: readonly string[]): Promise<number> {
+  const ids = lines.map(idOf);
+  const [row] = await run<{ removed: number }>(
+    Prisma.sql`SELECT remove_archived_attempts(${name}, ${ids}::text[], ${lines.map(digestOfLine)}::text[]) AS removed`,
+  );
+  return row?.removed ?? 0;
+}
+
+/** Counted by what stays of them: also those that an earlier process had removed. */
+export async function noteRemoved(run: RunStatement, name: string): Promise<void> {
+  await run(Prisma.sql`
+    UPDATE archives SET state = 'removed', removed_at = now(),
+                        removed = (SELECT count(*)::int4 FROM archived_attempts k WHERE k.archive = archives.name)
+     WHERE name = ${name} AND state = 'written'`);
+}
+
+/** Rows that came back may leave again: their archive holds them still. */
+export async function endRestored(run: RunStatement, days: number): Promise<void> {
+  await run(Prisma.sql`
+    UPDATE archives SET state = 'written'
+     WHERE state = 'restored' AND restored_at < now() - make_interval(days => ${days}::int4)`);
+}
+
+/** What a process before this one has left to do, the oldest first. */
+export function unfinishedArchives(run: RunStatement): Promise<ArchiveRow[]> {
+  return run<ArchiveRow>(
+    Prisma.sql`SELECT ${COLUMNS} FROM archives WHERE state IN ('writing', 'written') ORDER BY begun_at LIMIT 100`,
+  );
+}
+
+export function listArchives(
+  run: RunStatement,
+  { after, limit }: { after: string; limit: number },
+): Promise<ArchiveRow[]> {
+  return run<ArchiveRow>(
+    Prisma.sql`SELECT ${COLUMNS} FROM archives WHERE name > ${after} AND state <> 'abandoned' ORDER BY name LIMIT ${limit}::int4`,
+  );
+}
+
+export async function findArchive(run: RunStatement, name: string): Promise<ArchiveRow | null> {
+  const [row] = await run<ArchiveRow>(Prisma.sql`SELECT ${COLUMNS} FROM archives WHERE name = ${name}`);
+  return row ?? null;
+}
+
+/** Before the first row is back: from now on the keeper leaves these rows alone. False: it is no archive that can be restored. */
+export async function beginRestore(run: RunStatement, name: string): Promise<boolean> {
+  const rows = await run(Prisma.sql`
+    UPDATE archives SET state = 'restored', restored_at = now()
+     WHERE name = ${name} AND state IN ('written', 'removed', 'restored') RETURNING name`);
+  return rows.length > 0;
+}
+
+/** Rows of an archive, as they were; those that are here already stay as they are. @returns how many came back */
+export async function restoreAttempts(run: RunStatement, lines: readonly string[]): Promise<number> {
+  const rows = await run(Prisma.sql`
+    INSERT INTO attempts
+    SELECT (jsonb_populate_record(NULL::attempts, line::jsonb)).* FROM unnest(${[...lines]}::text[]) AS line
+    ON CONFLICT (id) DO NOTHING RETURNING id`);
+  return rows.length;
+}
+
+/** By how much the oldest attempt that may leave is older than it should be; among the first thousand. */
+export async function archiveBehindSeconds(
+  run: RunStatement,
+  { upTo, before }: { upTo: string; before: Date },
+): Promise<number> {
+  const [row] = await run<{ behind: number | null }>(Prisma.sql`
+    SELECT extract(epoch FROM ${before}::timestamptz - min(s.created_at))::float8 AS behind
+      FROM (SELECT a AS attempt, a.created_at FROM attempts a WHERE a.id < ${upTo} ORDER BY a.id LIMIT 1000) s
+     WHERE attempt_may_leave(s.attempt, ${before}::timestamptz)
+       AND NOT EXISTS (SELECT FROM archived_attempts k WHERE k.id = (s.attempt).id)`);
+  return row?.behind ?? 0;
+}
+
+function idOf(line: string): string {
+  const { id } = JSON.parse(line) as { id?: unknown };
+  if (typeof id !== 'string') throw new Error('a line of an archive has no id');
+  return id;
+}
