@@ -26,6 +26,7 @@ const through = (parent, column, key = 'id') =>
 export const OWNERS = {
   merchants: `id = ${MERCHANT}`,
   attempts: through('receipts', 'receipt_id'),
+  archived_attempts: through('receipts', 'receipt_id'),
   lanes: through('devices', 'device_id'),
   device_tasks: through('devices', 'device_id'),
   link_keys: through('devices', 'device_id'),
@@ -46,6 +47,7 @@ export const OWNERS = {
   payment_calls: through('payments', 'payment_id'),
   payment_refunds: through('payments', 'payment_id'),
   extra_charges: through('payments', 'payment_id'),
+  settlement_differences: through('settlements', 'settlement_id'),
   provider_transactions: through('provider_accounts', 'account_id'),
   provider_callbacks: through('provider_accounts', 'account_id'),
   message_attempts: through('messages', 'message_id'),
@@ -56,7 +58,7 @@ export const OWNERS = {
 /** The same for all merchants, or of none: every program reads them as they are. */
 export const SHARED = [
   ...['_prisma_migrations', 'classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'],
-  ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys'],
+  ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys', 'archives'],
   // People belong to no merchant; what they may do at one stands in `memberships`.
   ...['users', 'user_sessions', 'passkeys', 'used_challenges'],
 ];

@@ -93,6 +93,16 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
         FROM provider_accounts WHERE merchant_id = ${gateway.merchantId}`;
     return id;
   },
+  settlements: async (gateway) => {
+    const id = newId('stl');
+    await gateway.prisma.$executeRaw`
+      INSERT INTO settlements (id, merchant_id, account_id, provider, format, day_from, day_to, report)
+      SELECT ${id}, merchant_id, id, provider, 'csv', '2026-01-01', '2026-01-01', '{"rows":0,"left_out":0,"differences":{},"days":[]}'
+        FROM provider_accounts WHERE merchant_id = ${gateway.merchantId} LIMIT 1`;
+    return id;
+  },
+  /** Of no provider: each merchant has its own form of every one. */
+  'settlement-forms': () => Promise.resolve('paypal'),
   syncs: (gateway) => created(gateway, '/v1/catalog/syncs', {}),
   groups: (gateway) => created(gateway, '/v1/groups', { code: 'g', name: 'G' }),
   tasks: async (gateway) => {

@@ -1,6 +1,7 @@
 // Promise: each example of the description is what its schema says, and each example of a request is one that a gateway reads.
-import { ApiWorld } from './api-world.js';
-import { apiDescription, type Endpoint, type Media } from './api-document.js';
+import { ApiWorld, type ApiAnswer } from './api-world.js';
+import { apiDescription, type Endpoint, type Media, type Schema } from './api-document.js';
+import { shapeFaults } from './example-shape.js';
 
 let world: ApiWorld;
 
@@ -45,6 +46,15 @@ const BAD_SHAPE = new Set([
   'invalid_text',
 ]);
 
+/** What an answer's example shows otherwise than this answer; `null` where there is nothing to compare. */
+function shownOtherwise({ operation }: Endpoint, { status, text }: ApiAnswer): string[] | null {
+  const judge = apiDescription();
+  const media = operation.responses[String(status)]?.content?.['application/json'];
+  if (status >= 300 || !media?.schema || media.example === undefined || text === '') return null;
+  const place = { schema: media.schema, resolve: (schema: Schema) => judge.resolve(schema), at: '' };
+  return shapeFaults(media.example, JSON.parse(text), place);
+}
+
 /** As a client writes it. */
 function written(type: string, example: unknown): string {
   if (isJson(type)) return JSON.stringify(example);
@@ -52,8 +62,9 @@ function written(type: string, example: unknown): string {
 }
 
 test('each example of a request is read by a gateway that runs, and answered as described', async () => {
-  const faults: string[] = [];
+  const [faults, otherwise]: [string[], string[]] = [[], []];
   let done = 0;
+  let compared = 0;
   const examples = world.endpoints().flatMap((endpoint): { endpoint: Endpoint; type: string; example: unknown }[] => {
     const given = Object.entries(endpoint.operation.requestBody?.content ?? {});
     return given.flatMap(([type, { example }]) => (example === undefined ? [] : [{ endpoint, type, example }]));
@@ -73,11 +84,35 @@ test('each example of a request is read by a gateway that runs, and answered as 
     const isBlank = !isJson(type) && Object.keys(Object(example)).length === 0;
     const bad = isBlank ? [] : errors.filter(({ code }) => BAD_SHAPE.has(code));
     if (answer.status < 300) done += 1;
+    const shown = shownOtherwise(endpoint, answer);
+    if (shown !== null) compared += 1;
+    otherwise.push(...(shown ?? []).map((fault) => `${endpoint.method} ${endpoint.path} ${answer.status} ${fault}`));
     if (answer.status >= 500 || NOT_UNDERSTOOD.has(answer.code ?? '') || bad.length > 0)
       faults.push(`${endpoint.method} ${path} ${answer.status} ${answer.code} ${JSON.stringify(bad)}`);
   }
   expect(faults).toEqual([]);
+  expect(otherwise).toEqual([]);
+  expect(compared).toBeGreaterThan(15);
   expect(examples.length).toBeGreaterThan(60);
   // The others ask for what this merchant has not: a register that answers, a sync that is open …
   expect(done).toBeGreaterThan(examples.length / 3);
+});
+
+test('each example of an answer to a question is of the shape that a running gateway answers', async () => {
+  const otherwise: string[] = [];
+  let compared = 0;
+  for (const endpoint of world.endpoints()) {
+    // Files of the console's build are no answers of the API.
+    if (endpoint.method !== 'GET' || !endpoint.path.startsWith('/v1/')) continue;
+    // Asks the register, and no relay runs here.
+    if (endpoint.path === '/v1/devices/{id}/shift') continue;
+    const token = endpoint.scopes === null ? {} : { token: world.allScopes };
+    const answer = await world.send('GET', world.pathOf(endpoint, 'own'), token);
+    const shown = shownOtherwise(endpoint, answer);
+    if (shown === null) continue;
+    compared += 1;
+    otherwise.push(...shown.map((fault) => `GET ${endpoint.path} ${fault}`));
+  }
+  expect(otherwise).toEqual([]);
+  expect(compared).toBeGreaterThan(40);
 });

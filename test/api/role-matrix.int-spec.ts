@@ -141,6 +141,7 @@ const STEP_UP = [
   'POST /v1/session/terminal',
   'POST /v1/webhooks/callbacks/rotate-secret',
   'POST /v1/webhooks/{id}/rotate-secret',
+  'PUT /v1/payment-routing',
 ];
 
 test('a second factor that is not fresh is asked for on exactly these routes', async () => {

@@ -85,6 +85,7 @@ export const SETTINGS = {
   PROVIDER_CALLBACK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(90),
   SCRATCH_DIR: path().optional(),
   AUDIT_HEAD_FILE: path().optional(),
+  ARCHIVE_DIR: path().optional(),
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   ...METRICS_SETTINGS,

@@ -1,6 +1,7 @@
 /**
  * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
- * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key; provider account;
+ * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key; provider account,
+ * compared register of a provider;
  * user, user's session, invitation, approval, passkey; message to a buyer, message account, suppressed address, chat of a bot.
  */
 export const ID_PREFIXES = [
@@ -23,6 +24,7 @@ export const ID_PREFIXES = [
   'imp',
   'key',
   'pac',
+  'stl',
   'msg',
   'mac',
   'sup',

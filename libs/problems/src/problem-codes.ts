@@ -116,6 +116,7 @@ export const PROBLEMS = {
   payment_method_unsupported: never(422, 'The payment method is not supported'),
   card_data_refused: never(422, 'Card numbers do not belong here'),
   provider_unknown: never(422, 'The payment provider is not set up'),
+  no_provider_fits: never(422, 'No payment provider takes this payment'),
   payment_not_cancellable: never(409, 'The payment can no longer be cancelled'),
   payment_not_capturable: never(409, 'The payment does not wait for its capture'),
   payment_not_deliverable: never(409, 'The payment is not paid'),

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { monotonicFactory } from 'ulid';
+import { encodeTime, monotonicFactory } from 'ulid';
 import { prefixOf, type IdPrefix } from '#fiscal-domain';
 
 const POOL_BYTES = 4_096;
@@ -32,4 +32,11 @@ export function newId(prefix: string): string {
 /** A new id of something that belongs to a merchant: one of a sandbox says so. */
 export function newIdOf(prefix: IdPrefix, merchantId: string): string {
   return newId(prefixOf(prefix, merchantId));
+}
+
+const TIME_CHARACTERS = 10;
+
+/** Before every id of this kind that is made at this moment or later, and after those made before: for reading by time. */
+export function firstIdAt(prefix: string, at: Date): string {
+  return `${prefix}_${encodeTime(at.getTime(), TIME_CHARACTERS).toLowerCase()}`;
 }

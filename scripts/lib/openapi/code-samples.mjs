@@ -28,6 +28,7 @@ const IDS = {
   receipts: 'rcp_01',
   devices: 'dev_01',
   payments: 'pay_01',
+  settlements: 'stl_01',
   clients: 'cli_01',
   branches: 'brn_01',
   cashiers: 'csh_01',

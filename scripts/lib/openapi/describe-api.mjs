@@ -239,7 +239,7 @@ function contentOf(answer, mediaType) {
   return isJson && answer['type'] === 'string' ? {} : { schema: answer };
 }
 
-/** What a mail program sends for its reader (RFC 8058), or a page's button. */
+/** What a mail program sends for its reader (RFC 8058). */
 const ONE_CLICK_FORM = {
   type: 'object',
   properties: { 'List-Unsubscribe': { type: 'string', maxLength: 100 } },
@@ -248,6 +248,22 @@ const ONE_CLICK_FORM = {
 };
 
 const FORMS = /** @type {Readonly<Record<string, Schema>>} */ ({
+  '/r/{receipt}/messages': {
+    type: 'object',
+    required: ['to'],
+    properties: {
+      channel: { type: 'string', enum: ['email', 'sms'], description: 'Left out, or anything else: email.' },
+      to: { type: 'string', maxLength: 1_000, description: 'An e-mail address, or a phone number of Uzbekistan.' },
+    },
+    maxProperties: 10,
+    additionalProperties: { type: 'string', maxLength: 1_000 },
+  },
+  // A page's button: what the form holds is not read.
+  '/r/{receipt}/stop': {
+    type: 'object',
+    maxProperties: 10,
+    additionalProperties: { type: 'string', maxLength: 1_000 },
+  },
   '/auth/oidc/backchannel-logout': {
     type: 'object',
     required: ['logout_token'],

@@ -35,19 +35,25 @@ const PREFIXES = /** @type {Record<string, string>} */ ({
 const OWNERS = /** @type {readonly [RegExp, string][]} */ ([
   [/^(Receipt|Refund)/, 'rcp'],
   [/^(Payment|Disagreement)/, 'pay'],
-  [/^ClientKey|^Key/, 'key'],
+  [/^(New)?ClientKey|^Key/, 'key'],
   [/^Client|^NewClient/, 'cli'],
   [/^(NewWebhook|ChangedWebhook|Webhook)/, 'whk'],
   [/^Delivery/, 'dlv'],
   [/^Device|^Watched/, 'dev'],
   [/^Branch/, 'brn'],
   [/^Cashier/, 'csh'],
-  [/^Group/, 'grp'],
+  [/^(Group|Place)/, 'grp'],
   [/^Event/, 'evt'],
   [/^Sync/, 'syn'],
   [/^Import/, 'imp'],
+  [/^Invitation/, 'inv'],
+  [/^MessageAccount/, 'mac'],
+  [/^Message/, 'msg'],
   [/Account/, 'pac'],
-  [/^Merchant/, 'mer'],
+  [/^(Platform)?Merchant/, 'mer'],
+  [/^Settlement/, 'stl'],
+  [/^User/, 'usr'],
+  [/^Suppression/, 'sup'],
   [/Task/, 'tsk'],
 ]);
 
@@ -73,7 +79,9 @@ const TEXTS = /** @type {Record<string, string>} */ ({
   type: 'receipt.registered',
   provider: 'payme',
   currency: 'UZS',
-  actor: `client:cli_${ULID}`,
+  actor: `cli_${ULID}`,
+  request_id: `req_${ULID}`,
+  invited_by: `cli_${ULID}`,
   action: 'client.change',
   reason: 'checked at the register',
   address: '203.0.113.7',
@@ -182,10 +190,11 @@ function textOf({ format, pattern, maxLength = Infinity }, types, { name, owner 
 
 /** @param {unknown} format @param {string} name @param {string} owner */
 function candidate(format, name, owner) {
-  if (format === 'date-time') return AT;
+  if (format === 'date-time' || /(^|_)(since|at|until|timestamp)$/.test(name)) return AT;
   if (format === 'uri') return 'https://gateway.example/';
   if (name === 'id') return `${OWNERS.find(([pattern]) => pattern.test(owner))?.[1] ?? 'rcp'}_${ULID}`;
   const prefix = PREFIXES[name.replace(/_id$/, '')];
   if (prefix !== undefined && (name.endsWith('_id') || name === 'refund_of')) return `${prefix}_${ULID}`;
+  if (TEXTS[name] === undefined && name.endsWith('_url')) return 'https://gateway.example/';
   return TEXTS[name] ?? (name === '' ? 'text' : name.replaceAll('_', ' '));
 }

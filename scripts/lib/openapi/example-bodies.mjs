@@ -42,6 +42,7 @@ const WRITTEN = {
   syncs_addPage: { products: [{ sku: '{{sku}}', name: 'Non', spic: '{{spic}}', package_code: '1500001' }] },
   webhooks_create: { url: '{{webhook_url}}', events: ['receipt.*', 'refund.*'], description: 'ERP' },
   webhooks_change: { events: ['receipt.registered'] },
+  page_send: { channel: 'email', to: 'anna@example.uz' },
   messages_send: { channel: 'email', to: 'anna@example.uz', language: 'uz' },
   messages_changeTemplate: { channel: 'sms', language: 'uz', text: '{merchant}: {kind} {total}. {link}' },
   messages_preview: { channel: 'sms', language: 'uz', receipt_id: '{{receipt_id}}' },

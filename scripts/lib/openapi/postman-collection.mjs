@@ -59,6 +59,7 @@ const PATH_VARIABLES = {
   '/v1/webhooks/{id}': 'webhook_id',
   '/v1/catalog/syncs/{id}': 'sync_id',
   '/v1/catalog/imports/{id}': 'import_id',
+  '/v1/settlements/{id}': 'settlement_id',
   '/v1/operator/attempts/{id}': 'attempt_id',
   '/v1/message-accounts/{id}': 'message_account_id',
   '/v1/suppressions/{id}': 'suppression_id',

@@ -111,6 +111,10 @@ export const OF_SALES = {
     'The merchant has no account at this provider.',
     'The owner sets it up ([payments](payments.md)); or take another provider.',
   ),
+  no_provider_fits: ask(
+    'The provider is `auto`, and none of the merchant’s takes a payment of this sum, card and kind.',
+    'The owner changes the rules or accounts, which `detail` names ([payments](payments.md)); or name a provider.',
+  ),
   refund_by_provider: ask(
     'Only the provider starts this refund.',
     'Refund in its own cabinet; the receipt follows by itself.',

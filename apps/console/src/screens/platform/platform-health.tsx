@@ -159,7 +159,7 @@ function Database({ database }: { database: Health['database'] }): ReactElement 
 }
 
 function mib(bytes: number): string {
-  return `${formatCount(Math.ceil(bytes / MIB))} MiB`;
+  return `${formatCount(Math.ceil(bytes / MIB))}\u00a0MiB`;
 }
 
 function Tables({ tables }: { tables: Health['tables'] }): ReactElement {

@@ -58,8 +58,8 @@ export class NotifyDefaultBody {
   language?: MessageLanguage | null;
 }
 
-/** Line breaks belong to a text of several lines; other control characters do not. */
-const BRAND_TEXT = /^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*$/u;
+/** Line breaks belong to a text of several lines; other control characters do not, nor half a character, which cannot be stored. */
+const BRAND_TEXT = /^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f\ud800-\udfff]*$/u;
 
 export class BrandBody {
   /** At most four lines above the seller's name; empty: none. */
