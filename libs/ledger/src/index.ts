@@ -42,18 +42,20 @@ export {
 } from './archive/archive-files.js';
 export {
   abandonArchive,
-  archiveBehindSeconds,
   beginArchive,
   beginRestore,
   endRestored,
   findArchive,
   listArchives,
+  newestArchives,
   noteRemoved,
   noteWritten,
+  readDue,
   removeArchived,
   restoreAttempts,
   scanAttempts,
   unfinishedArchives,
+  unfinishedForSeconds,
   type ArchiveRow,
 } from './archive/archive-rows.js';
 export {

@@ -80,7 +80,7 @@ BEGIN
   ), kept AS (
     INSERT INTO archived_attempts (id, receipt_id, number, created_at, archive)
     SELECT id, receipt_id, number, created_at, of_archive FROM gone
-    ON CONFLICT (id) DO NOTHING
+    ON CONFLICT (id) DO UPDATE SET archive = EXCLUDED.archive
   ) SELECT count(*) INTO removed FROM gone;
   RETURN removed;
 END $$;

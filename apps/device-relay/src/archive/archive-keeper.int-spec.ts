@@ -12,6 +12,7 @@ import { createTestDatabase, sampleDocument, type TestDatabase } from '#database
 import { ArchiveFiles, beginRestore, restoreAttempts, type RunStatement } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
+import { ArchiveLag } from './archive-lag.js';
 
 const DAY_MS = 86_400_000;
 const OLD = 400;
@@ -193,13 +194,13 @@ test('a keeper that is killed at any moment loses no attempt and archives none t
     console.log('up');
     while (await keeper.run());`;
   let killed = 0;
-  for (let round = 0; round < 12; round += 1) {
+  for (let round = 0; round < 6; round += 1) {
     const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(child, 'exit');
     await Promise.race([once(child.stdout, 'data'), ended]);
-    await Promise.race([delay(20 + 17 * round), ended]);
+    await Promise.race([delay(20 + 35 * round), ended]);
     if (child.exitCode === null) killed += 1;
     child.kill('SIGKILL');
     await ended;
@@ -235,42 +236,103 @@ test('a keeper that is killed at any moment loses no attempt and archives none t
   expect(await attempts()).toEqual(before);
 }, 180_000);
 
-test('no row leaves for a file that is not what its manifest says, and the next round finds it when it is back', async () => {
-  const { attemptId } = await sell();
-  await newest();
+/** One archive that is written, and none of its rows has left. */
+async function writtenArchive(): Promise<string> {
   await owner.query('ALTER TABLE archived_attempts ADD CONSTRAINT none CHECK (false)');
   await expect(keeper().run()).rejects.toThrow(/none/);
   await owner.query('ALTER TABLE archived_attempts DROP CONSTRAINT none');
   const [archive] = await archives();
-  expect(archive).toMatchObject({ state: 'written', rows: 1 });
-  const data = join(folder, `${archive?.name}.ndjson.gz`);
+  expect(archive).toMatchObject({ state: 'written', removed: 0 });
+  return String(archive?.name);
+}
+
+test.each<[string, string, (data: string, whole: Buffer) => Promise<void>]>([
+  ['changed', 'changed', (data, whole) => writeFile(data, Buffer.concat([whole.subarray(0, -1), Buffer.from([1])]))],
+  ['cut', 'changed', (data) => truncate(data, 10)],
+  ['lost', 'no_file', (data) => rename(data, `${data}.away`)],
+])('no row leaves for an archive whose file was %s; its rows leave with another one', async (_, state, spoil) => {
+  const { attemptId } = await sell();
+  await newest();
+  const name = await writtenArchive();
+  const data = join(folder, `${name}.ndjson.gz`);
   const whole = await readFile(data);
-  const changed = Buffer.from(whole);
-  changed[whole.length - 1] = Number(changed.at(-1)) ^ 1;
-  const files = new ArchiveFiles(folder);
-  for (const [spoil, state] of [
-    [() => writeFile(data, changed), 'changed'],
-    [() => truncate(data, 10), 'changed'],
-    [() => rename(data, `${data}.away`), 'no_file'],
-  ] as const) {
-    await spoil();
-    expect(await files.check(String(archive?.name))).toBe(state);
-    await expect(keeper().run()).rejects.toThrow(/no row leaves/);
-    expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
-  }
+  await spoil(data, whole);
+  expect(await new ArchiveFiles(folder).check(name)).toBe(state);
+  await runToEnd(keeper());
+  const [spoilt, other, ...more] = await archives();
+  expect(spoilt).toMatchObject({ name, state: 'written' });
+  expect(other).toMatchObject({ state: 'removed', rows: 1, removed: 1 });
+  expect(more).toEqual([]);
+  const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
+  expect(rows).toEqual([{ id: attemptId, archive: other?.name }]);
+  expect(await new ArchiveLag(395).read(run)).toBeGreaterThan(0);
+
   await writeFile(data, whole);
   await runToEnd(keeper());
+  expect((await archives())[0]).toMatchObject({ name, state: 'removed', removed: 0 });
+  expect(await new ArchiveLag(395).read(run)).toBe(0);
+  expect((await readdir(folder)).filter((file) => file.endsWith('.part'))).toEqual([]);
+});
+
+test('nothing leaves for a folder that has none of the archives', async () => {
+  await sell();
+  await newest();
+  await runToEnd(keeper());
+  const { attemptId } = await sell();
+  await newest();
+  const other = await mkdtemp(join(tmpdir(), 'archive-'));
+  try {
+    const elsewhere = new ArchiveKeeper(database.url, other, { ...ARCHIVE_OPTIONS, keepDays: 395 }, logger);
+    await expect(elsewhere.run()).rejects.toThrow(/none of the newest archives/);
+    expect(await readdir(other)).toEqual([]);
+  } finally {
+    await rm(other, { recursive: true });
+  }
+  expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
+});
+
+test('what was archived before the table got a column comes back with its default, and leaves again', async () => {
+  const { attemptId } = await sell();
+  await newest();
+  await runToEnd(keeper());
+  await owner.query(`ALTER TABLE attempts ADD COLUMN later text NOT NULL DEFAULT 'unset'`);
+  try {
+    expect(await restoreAll()).toBe(1);
+    const { rows } = await owner.query(`SELECT later, state FROM attempts WHERE id = $1`, [attemptId]);
+    expect(rows).toEqual([{ later: 'unset', state: 'registered' }]);
+    await owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);
+    await runToEnd(keeper());
+    expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
+    const newer = await owner.query<{ archive: string }>('SELECT archive FROM archived_attempts WHERE id = $1', [
+      attemptId,
+    ]);
+    expect((await linesOf(String(newer.rows[0]?.archive)))[0]).toContain('"later": "unset"');
+  } finally {
+    await owner.query('ALTER TABLE attempts DROP COLUMN later');
+  }
+});
+
+test('how far the archive is behind is seen beyond attempts that have to stay', async () => {
+  for (let sale = 0; sale < 7; sale += 1) await sell({ state: 'unknown', status: 'unknown' });
+  await newest();
+  const lag = new ArchiveLag(395, 1);
+  expect([await lag.read(run), await lag.read(run), await lag.read(run)]).toEqual([0, 0, 0]);
+  const { attemptId } = await sell({ daysAgo: 396 });
+  await newest();
+  const readings: number[] = [];
+  for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
+  expect(Math.max(...readings)).toBeGreaterThan(0);
+  await runToEnd(keeper());
   expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
-  expect(await archives()).toMatchObject([{ state: 'removed', removed: 1 }]);
-  expect((await readdir(folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  readings.length = 0;
+  for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
+  expect(readings.at(-1)).toBe(0);
 });
 
 test('a row that changed after it was archived stays, and is archived as it is then', async () => {
   const { attemptId } = await sell();
   await newest();
-  await owner.query('ALTER TABLE archived_attempts ADD CONSTRAINT none CHECK (false)');
-  await expect(keeper().run()).rejects.toThrow(/none/);
-  await owner.query('ALTER TABLE archived_attempts DROP CONSTRAINT none');
+  await writtenArchive();
   await owner.query(`UPDATE attempts SET outcome = '{"kind": "registered", "late": true}' WHERE id = $1`, [attemptId]);
   await runToEnd(keeper());
   expect(await archives()).toMatchObject([

@@ -7,6 +7,7 @@ import {
   beginArchive,
   endRestored,
   noteRemoved,
+  newestArchives,
   noteWritten,
   removeArchived,
   scanAttempts,
@@ -24,6 +25,8 @@ const KEEPER_LOCK = [0x4152, 1] as const;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const LOCK_TIMEOUT_MS = 100;
 const DAY_MS = 86_400_000;
+/** One of them may be lost; a folder without any is another one. */
+const KNOWN_ARCHIVES = 5;
 /** Rows that were brought back stay for so long. */
 export const RESTORED_DAYS = 30;
 
@@ -91,9 +94,20 @@ export class ArchiveKeeper {
   }
 
   private async work(run: RunStatement): Promise<boolean> {
+    await this.expectItsFolder(run);
     await endRestored(run, RESTORED_DAYS);
     for (const archive of await unfinishedArchives(run)) await this.finish(run, archive);
     return this.writeNext(run);
+  }
+
+  /** An empty folder, or that of another installation, would part the archives: nothing leaves for it. */
+  private async expectItsFolder(run: RunStatement): Promise<void> {
+    const names = await newestArchives(run, KNOWN_ARCHIVES);
+    for (const name of names) if (await this.files.manifest(name)) return;
+    if (names.length > 0)
+      throw new Error(
+        `ARCHIVE_DIR has none of the newest archives (${names.join(', ')}): nothing leaves for this folder`,
+      );
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
@@ -143,10 +157,16 @@ export class ArchiveKeeper {
     return !this.isStopping;
   }
 
-  /** Reads what was stored, and removes what it says: a file that cannot be read back removes nothing. */
+  /**
+   * Reads what was stored, and removes what it says: a file that cannot be read back removes nothing. Others go on: what it should have
+   * held leaves with another archive, and when it is back there is nothing left to remove for it.
+   */
   private async remove(run: RunStatement, name: string): Promise<void> {
-    const state = await this.files.check(name);
-    if (state !== 'whole') throw new Error(`the archive ${name} is not what it was (${state}); no row leaves`);
+    const state = await this.files.check(name).catch((error: unknown) => error);
+    if (state !== 'whole') {
+      this.logger.error({ archive: name, state }, 'an archive is not what it was: no row leaves for it');
+      return;
+    }
     let removed = 0;
     for await (const lines of this.files.read(name, this.options.rowsAtOnce)) {
       if (this.isStopping) return;

@@ -1,16 +1,16 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { archiveBehindSeconds, type RunStatement } from '#ledger';
-import { firstIdAt, Metrics, Periodic, type Logger } from '#runtime';
+import type { RunStatement } from '#ledger';
+import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { ArchiveLag } from './archive-lag.js';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 
 const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
-const DAY_MS = 86_400_000;
 const KEEPER = Symbol('keeper of the archive');
 
 /** Moves old attempts out of the database, where ARCHIVE_DIR says into which folder (docs/archive.md). */
@@ -44,11 +44,12 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
 
   onApplicationBootstrap(): void {
     if (!this.rounds) return;
-    const reading = new FreshReading(() => this.readBehind());
+    const lag = new ArchiveLag(this.settings.ATTEMPTS_KEEP_DAYS);
+    const reading = new FreshReading(() => this.readLag(lag));
     this.metrics.gauge(
       {
         name: 'archive_behind_seconds',
-        help: 'By how much the oldest attempt that may leave the database is older than it should be',
+        help: 'By how much the oldest attempt that may leave the database is older than it should be, or an archive was not finished',
         together: 'max',
       },
       async (gauge) => gauge.set(await reading.get()),
@@ -61,11 +62,10 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
     await this.rounds?.stop();
   }
 
-  private async readBehind(): Promise<number> {
-    const before = new Date(Date.now() - this.settings.ATTEMPTS_KEEP_DAYS * DAY_MS);
+  private async readLag(lag: ArchiveLag): Promise<number> {
     const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
     try {
-      return await archiveBehindSeconds(run, { upTo: firstIdAt('att', before), before });
+      return await lag.read(run);
     } catch (error) {
       this.logger.warn({ err: error }, 'not read for metrics how far the archive is behind');
       return Number.NaN;

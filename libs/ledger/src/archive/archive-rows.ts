@@ -26,6 +26,11 @@ const COLUMNS = Prisma.raw(
   'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at',
 );
 
+/** Of a row `a` that is here: it came back, and its archive will take it again. One that this archive did not take leaves with another. */
+const STANDS_IN_ARCHIVE = Prisma.raw(
+  `EXISTS (SELECT FROM archived_attempts k JOIN archives r ON r.name = k.archive WHERE k.id = a.id AND r.state <> 'removed')`,
+);
+
 /**
  * The next attempts in the order of their ids, with what an archive would hold of them. So many rows are read, however few of them may
  * leave: a statement takes no longer where years of them stay.
@@ -36,7 +41,7 @@ export function scanAttempts(
 ): Promise<ScannedRow[]> {
   return run<ScannedRow>(Prisma.sql`
     SELECT a.id, CASE WHEN attempt_may_leave(a, ${before}::timestamptz)
-                       AND NOT EXISTS (SELECT FROM archived_attempts k WHERE k.id = a.id) THEN attempt_line(a) END AS line
+                       AND NOT ${STANDS_IN_ARCHIVE} THEN attempt_line(a) END AS line
       FROM attempts a WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4`);
 }
 
@@ -88,6 +93,13 @@ export function unfinishedArchives(run: RunStatement): Promise<ArchiveRow[]> {
   );
 }
 
+/** The newest archives that were whole once: the right folder has at least one of them. */
+export async function newestArchives(run: RunStatement, limit: number): Promise<string[]> {
+  const rows = await run<{ name: string }>(Prisma.sql`
+    SELECT name FROM archives WHERE state IN ('written', 'removed', 'restored') ORDER BY name DESC LIMIT ${limit}::int4`);
+  return rows.map(({ name }) => name);
+}
+
 export function listArchives(
   run: RunStatement,
   { after, limit }: { after: string; limit: number },
@@ -110,26 +122,69 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
   return rows.length > 0;
 }
 
-/** Rows of an archive, as they were; those that are here already stay as they are. @returns how many came back */
+/**
+ * Rows of an archive, as they were; those that are here already stay as they are. A column that the table has got since has its default, one
+ * that it has no more is in the file alone. @returns how many came back
+ */
 export async function restoreAttempts(run: RunStatement, lines: readonly string[]): Promise<number> {
-  const rows = await run(Prisma.sql`
-    INSERT INTO attempts
-    SELECT (jsonb_populate_record(NULL::attempts, line::jsonb)).* FROM unnest(${[...lines]}::text[]) AS line
-    ON CONFLICT (id) DO NOTHING RETURNING id`);
-  return rows.length;
+  const columns = await run<{ name: string }>(Prisma.sql`
+    SELECT attname::text AS name FROM pg_attribute
+     WHERE attrelid = 'attempts'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
+  let cameBack = 0;
+  for (const [keys, alike] of groupByKeys(lines)) {
+    const names = columns.map(({ name }) => name).filter((name) => keys.has(name));
+    const [into, from] = [names.map((name) => `"${name}"`), names.map((name) => `r."${name}"`)];
+    const rows = await run(Prisma.sql`
+      INSERT INTO attempts (${Prisma.raw(into.join(', '))})
+      SELECT ${Prisma.raw(from.join(', '))}
+        FROM unnest(${alike}::text[]) AS line, jsonb_populate_record(NULL::attempts, line::jsonb) AS r
+      ON CONFLICT (id) DO NOTHING RETURNING id`);
+    cameBack += rows.length;
+  }
+  return cameBack;
 }
 
-/** By how much the oldest attempt that may leave is older than it should be; among the first thousand. */
-export async function archiveBehindSeconds(
+/** An archive that was written while the table got a column has lines of both kinds. */
+function groupByKeys(lines: readonly string[]): Map<ReadonlySet<string>, string[]> {
+  const groups = new Map<string, { keys: ReadonlySet<string>; lines: string[] }>();
+  for (const line of lines) {
+    const keys = Object.keys(JSON.parse(line) as object);
+    const group = groups.get(keys.join()) ?? { keys: new Set(keys), lines: [] };
+    group.lines.push(line);
+    groups.set(keys.join(), group);
+  }
+  return new Map([...groups.values()].map((group) => [group.keys, group.lines]));
+}
+
+/** The next attempts in the order of their ids: the oldest that may leave, or how far there is none. */
+export interface DueReading {
+  /** Seconds by which it is older than it should be; null: none of these may leave. */
+  behind: number | null;
+  /** The last id that was read; null: there are no more. */
+  last: string | null;
+}
+
+export async function readDue(
   run: RunStatement,
-  { upTo, before }: { upTo: string; before: Date },
-): Promise<number> {
-  const [row] = await run<{ behind: number | null }>(Prisma.sql`
-    SELECT extract(epoch FROM ${before}::timestamptz - min(s.created_at))::float8 AS behind
-      FROM (SELECT a AS attempt, a.created_at FROM attempts a WHERE a.id < ${upTo} ORDER BY a.id LIMIT 1000) s
-     WHERE attempt_may_leave(s.attempt, ${before}::timestamptz)
-       AND NOT EXISTS (SELECT FROM archived_attempts k WHERE k.id = (s.attempt).id)`);
-  return row?.behind ?? 0;
+  { after, upTo, before, limit }: { after: string; upTo: string; before: Date; limit: number },
+): Promise<DueReading> {
+  const [row] = await run<{ behind: number | null; last: string | null; read: number }>(Prisma.sql`
+    SELECT extract(epoch FROM ${before}::timestamptz - min(a.created_at) FILTER (
+             WHERE attempt_may_leave(a.attempt, ${before}::timestamptz)
+               AND NOT ${STANDS_IN_ARCHIVE}))::float8 AS behind,
+           max(a.id) AS last, count(*)::int4 AS read
+      FROM (SELECT a.id, a.created_at, a AS attempt FROM attempts a
+             WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4) a`);
+  if (!row) throw new Error('the database returned nothing');
+  return { behind: row.behind, last: row.read < limit ? null : row.last };
+}
+
+/** For how long the oldest archive has been begun and not finished; 0: there is none. */
+export async function unfinishedForSeconds(run: RunStatement): Promise<number> {
+  const [row] = await run<{ seconds: number | null }>(Prisma.sql`
+    SELECT extract(epoch FROM now() - min(greatest(begun_at, restored_at + interval '30 days')))::float8 AS seconds
+      FROM archives WHERE state IN ('writing', 'written')`);
+  return Math.max(row?.seconds ?? 0, 0);
 }
 
 function idOf(line: string): string {
