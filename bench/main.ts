@@ -17,6 +17,7 @@ import { benchRegister } from './register.js';
 import { benchRights } from './rights.js';
 import { benchRowSecurity } from './row-security.js';
 import { report, type Figure } from './report.js';
+import { benchScale } from './scale.js';
 import { benchVacuum } from './vacuum.js';
 import { benchMessages } from './messages.js';
 import { benchWal } from './wal.js';
@@ -77,6 +78,13 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   },
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),
+  // BENCH_ROWS says other sizes, as 1000000,5000000: twenty million receipts take some 60 GB.
+  scale: (quick) => {
+    const sizes = process.env['BENCH_ROWS']?.split(',').map(Number);
+    return benchScale(
+      quick ? { sizes: sizes ?? [20_000, 100_000], calls: 50 } : { sizes: sizes ?? [1e6, 1e7, 2e7], calls: 400 },
+    );
+  },
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),
