@@ -24,8 +24,8 @@ COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/prisma/grants.sql ./prisma/
 COPY --from=build /app/data ./data
 COPY --from=build /app/docs/openapi.json /app/docs/code-samples.json ./docs/
-# The register keeps its journal in /data, the gateway files in /scratch while it reads them; the other programs write nothing.
-RUN mkdir /data /scratch && chown node:node /data /scratch
+# The register keeps its journal in /data, the gateway files in /scratch while it reads them, the relay what is old in /archive; the other programs write nothing.
+RUN mkdir /archive /data /scratch && chown node:node /archive /data /scratch
 VOLUME /data
 USER node
 EXPOSE 8080

@@ -271,6 +271,27 @@ testRendered('the programs take the settings that they are given, and get longer
   expect(env['QUEUE_URL']).toBe('rediss+sentinel://:secret@sentinel-0.redis:26379,sentinel-1.redis:26379/fiscal');
 });
 
+testRendered('the archive is written by relays and read by gateways, and only where a claim is named', () => {
+  const mounts = (name: string, kind: string, ending: string): unknown[] =>
+    (podOf(only(name, kind, ending))?.containers[0]?.volumeMounts ?? []).filter(
+      ({ mountPath }) => mountPath === '/archive',
+    );
+  const settingOf = (name: string, kind: string, ending: string): string | undefined =>
+    podOf(only(name, kind, ending))?.containers[0]?.env.find(({ name: key }) => key === 'ARCHIVE_DIR')?.value;
+  expect(mounts('external', 'StatefulSet', '-relay')).toEqual([{ name: 'archive', mountPath: '/archive' }]);
+  expect(mounts('external', 'Deployment', '-gateway')).toEqual([
+    { name: 'archive', mountPath: '/archive', readOnly: true },
+  ]);
+  for (const [kind, ending] of [
+    ['StatefulSet', '-relay'],
+    ['Deployment', '-gateway'],
+  ] as const) {
+    expect(settingOf('external', kind, ending)).toBe('/archive');
+    expect(mounts('as it comes', kind, ending)).toEqual([]);
+    expect(settingOf('as it comes', kind, ending)).toBeUndefined();
+  }
+});
+
 testRendered('a replica is read by the gateway alone, and only where one is named', () => {
   const name = 'READ_DATABASE_URL';
   const given = every().flatMap(([of, manifest]) =>
