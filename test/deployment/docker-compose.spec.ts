@@ -56,7 +56,10 @@ test('a program has left by itself before it is killed, and keeps what it could 
     expect(Number(/^(\d+)s$/.exec(period ?? '')?.[1])).toBeGreaterThan(longestS);
   }
   const relay = compose.services['device-relay'];
-  expect([relay?.environment?.['DATA_DIR'], relay?.volumes]).toEqual(['/data', ['relay:/data', '${ARCHIVE_VOLUME:-archive}:/archive']]);
+  expect([relay?.environment?.['DATA_DIR'], relay?.volumes]).toEqual([
+    '/data',
+    ['relay:/data', '${ARCHIVE_VOLUME:-archive}:/archive'],
+  ]);
 });
 
 test('Redis forgets nothing by itself and writes each command to disk', () => {
