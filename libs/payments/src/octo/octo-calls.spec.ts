@@ -35,6 +35,14 @@ it('money in another currency is a person’s, a word that no document has is un
   expect(octoPaymentStatus({ ...PAYMENT, status: 'new_word' })).toMatchObject({ status: 'in_flight' });
 });
 
+it('a payment that waits for its customer shows the page again: the answer that named it first may have been lost', () => {
+  const waiting = { ...PAYMENT, status: 'wait_user_action', octo_pay_url: 'https://pay2.octo.uz/pay/u' };
+  expect(octoPaymentStatus(waiting)).toMatchObject({
+    ...{ status: 'pending', nextAction: { type: 'redirect', url: 'https://pay2.octo.uz/pay/u' } },
+  });
+  expect(octoPaymentStatus({ ...waiting, status: 'succeeded' })).toMatchObject({ nextAction: null });
+});
+
 it.each([
   [{ error: 11, errMessage: 'too often' }, 'unsent'],
   [{ error: 2, errMessage: 'Wrong secret' }, 'refused'],

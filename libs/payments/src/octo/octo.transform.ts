@@ -22,8 +22,11 @@ export function octoPaymentStatus(payment: WireObject): StatusFacts {
   const currency = textAt(payment, 'currency');
   const isOther = currency !== null && currency !== 'UZS';
   const isOdd = isOther || isUnreadable(payment, 'total_sum') || isUnreadable(payment, 'refunded_sum');
+  const page = textAt(payment, 'octo_pay_url');
   return statusOf(isOdd ? 'manual' : moneyOf(said, amountTiyin, refundedTiyin), {
     providerRef: textAt(payment, 'octo_payment_UUID'),
+    // The answer that had the page may have been lost: whoever asks for the status gets it again.
+    nextAction: said === 'pending' && page !== null ? { type: 'redirect', url: page } : null,
     amountTiyin,
     refundedTiyin,
     evidence: { rrn: digits(textAt(payment, 'rrn')), phone: null, cardType: null },
