@@ -9,9 +9,6 @@ import { runNode } from './run.mjs';
 const SOURCE = path.join(ROOT, 'libs', 'sdk');
 const TSC = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
 
-/** What CommonJS shows of itself to those who import it as an ES module. */
-const CJS_HEAD = '"use strict";Object.defineProperty(exports,"__esModule",{value:!0});';
-
 /**
  * Lays out the package @fiscal-gateway/sdk as it is published: one minified file for each kind of module, and its types.
  * @param {string} target an empty or missing folder
@@ -51,9 +48,10 @@ export async function buildSdk(target) {
 export function asCommonJs(bundle) {
   const [statement, names = ''] = /export\{([^{}]*)\};\s*$/.exec(bundle) ?? [];
   if (statement === undefined) throw new Error('The bundle of the SDK does not end with what it exports.');
-  const assigned = names.split(',').map((one) => {
-    const [local, shown = local] = one.split(' as ');
-    return `exports.${shown}=${local};`;
+  const shown = names.split(',').map((one) => {
+    const [local, name = local] = one.split(' as ');
+    return `${name}:${local}`;
   });
-  return `${CJS_HEAD}${bundle.slice(0, -statement.length)}${assigned.join('')}\n`;
+  // The last member is what CommonJS shows of itself to those who import it as an ES module.
+  return `"use strict";${bundle.slice(0, -statement.length)}module.exports={${shown.join(',')},__esModule:!0};\n`;
 }

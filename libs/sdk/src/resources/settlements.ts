@@ -16,8 +16,8 @@ export type Settlements = Resource<'settlements'> & {
 };
 
 export function settlementsOf(api: Api): Settlements {
-  const more: Pick<Settlements, 'create'> = {
+  return {
+    ...resourceOf(api, 'settlements'),
     create: (file, register, options) => api.upload('/v1/settlements', file, { ...register }, options),
   };
-  return { ...resourceOf(api, 'settlements'), ...more };
 }
