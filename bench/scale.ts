@@ -50,7 +50,13 @@ export async function benchScale({ sizes, calls }: ScaleOptions): Promise<Figure
       });
       filled = size;
       results.push(await measure(system, { rows: size, largest, calls }));
-      process.stderr.write(`  ${new Date().toISOString()} ${millions(size)} receipts measured\n`);
+      // It goes on for long: what is known does not wait for the end.
+      const known = [...(results.at(-1) ?? [])].map(
+        ([name, { value, unit }]) => `    ${name}: ${value.toFixed(2)} ${unit}\n`,
+      );
+      process.stderr.write(
+        `  ${new Date().toISOString()} ${millions(size)} receipts, filled in ${seconds.toFixed(0)} s\n${known.join('')}`,
+      );
     }
     return [...figures, ...compared(sizes, results)];
   } finally {

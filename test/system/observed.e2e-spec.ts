@@ -1,7 +1,8 @@
 // Promise: alerts and dashboards ask for what running programs export, a system that is broken makes the alert's expression true, and one
 // trace shows the way of a receipt through all programs.
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { FiscalGateway } from '#sdk';
@@ -21,6 +22,7 @@ const GRAFANA = join(ROOT, 'ops', 'grafana');
 let rig: PaymentsRig;
 let system: TestSystem;
 let traces: OtlpReceiver;
+let archive: string;
 let prometheus: TestPrometheus | null;
 
 interface RuleFile {
@@ -74,11 +76,13 @@ function addresses(urls: readonly string[]): string[] {
 }
 
 beforeAll(async () => {
+  archive = mkdtempSync(join(tmpdir(), 'fiscal-archive-'));
   traces = await OtlpReceiver.start();
   const tracing = { TRACES_URL: traces.url, TRACES_SAMPLE: '0' };
   rig = await startPayments({
     ...{ simulatorPort: await freePorts(1), registers: 2, ownMetricsPorts: true },
-    env: { HEALTH_POLL_MS: '300', FAILED_TOKEN_LIMIT: 'off', ...tracing },
+    // What may be switched off is exported only where it is switched on.
+    env: { HEALTH_POLL_MS: '300', FAILED_TOKEN_LIMIT: 'off', ARCHIVE_DIR: archive, ...tracing },
     registerEnv: tracing,
     scopes: ['refunds:write', 'webhooks:admin'],
     // An attempt that cannot be resolved is a person's after this.
@@ -96,6 +100,7 @@ afterAll(async () => {
   await prometheus?.stop();
   await rig?.stop();
   await traces?.stop();
+  rmSync(archive, { recursive: true, force: true });
 });
 
 /** Waits until the alert's own expression holds, as Prometheus evaluates it. */
