@@ -60,6 +60,7 @@ function queriesOf(file: string): Query[] {
   );
 }
 
+const SHOWN_WITHIN_MS = 15_000;
 const NO_METRICS = new Set(['and', 'or', 'unless', 'bool', 'offset', 'on', 'ignoring', 'inf', 'nan']);
 
 /** The metrics that an expression asks for: identifiers that are no functions, keywords or labels. */
@@ -175,7 +176,13 @@ test('every panel shows something as soon as its metrics have values', async () 
     const series = [...metricsOf(expr), ...selectors];
     const counts = await Promise.all(series.map((each) => scraped.query(`count(${each})`)));
     if (counts.some(({ length }) => length === 0)) continue;
-    const shown = await scraped.query(expr);
+    // A metric that has just got its first value has no rate before the next reading.
+    const shown = await until(
+      where,
+      () => scraped.query(expr),
+      ({ length }) => length > 0,
+      SHOWN_WITHIN_MS,
+    ).catch(() => []);
     if (shown.length === 0) empty.push(`${where}: ${expr}`);
   }
   expect(empty).toEqual([]);
