@@ -25,7 +25,7 @@ export function octoPaymentStatus(payment: WireObject): StatusFacts {
   const page = textAt(payment, 'octo_pay_url');
   return statusOf(isOdd ? 'manual' : moneyOf(said, amountTiyin, refundedTiyin), {
     providerRef: textAt(payment, 'octo_payment_UUID'),
-    // The answer that had the page may have been lost: whoever asks for the status gets it again.
+    // The answer that had the page may have been lost: the status names it again.
     nextAction: said === 'pending' && page !== null ? { type: 'redirect', url: page } : null,
     amountTiyin,
     refundedTiyin,
