@@ -18,6 +18,7 @@ import { benchRights } from './rights.js';
 import { benchRowSecurity } from './row-security.js';
 import { report, type Figure } from './report.js';
 import { benchScale } from './scale.js';
+import { benchSoak } from './soak/soak.js';
 import { benchVacuum } from './vacuum.js';
 import { benchMessages } from './messages.js';
 import { benchWal } from './wal.js';
@@ -88,6 +89,12 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),
+  soak: (quick) =>
+    benchSoak({
+      minutes: Number(process.env['SOAK_MINUTES'] ?? (quick ? 6 : 60)),
+      secondsPerStrike: quick ? 20 : 60,
+      seed: Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1_000_000)),
+    }),
   payments: (quick) =>
     benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),
 };
@@ -106,4 +113,4 @@ for (const [name, bench] of Object.entries(BENCHES)) {
   if (!(named.length > 0 ? named : MAIN_JOB).includes(name)) continue;
   process.stdout.write(`${report(`${name}${quick ? ' (quick)' : ''}`, await bench(quick), commit)}\n`);
 }
-process.exit(0);
+process.exit(process.exitCode ?? 0);

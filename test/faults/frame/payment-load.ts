@@ -13,7 +13,11 @@ export interface PaymentLoadOptions {
   /** What the customers pay with, in turn. */
   ways: readonly Record<string, unknown>[];
   prefix: string;
+  /** Payments in all; Infinity: until `stop()`. */
   total: number;
+  desks?: number;
+  /** Pause of a desk between two payments. */
+  breathMs?: number;
 }
 
 const DESKS = 8;
@@ -27,13 +31,18 @@ export class PaymentLoad {
   readonly sold: SoldOnline[] = [];
   readonly complaints: string[] = [];
   private issued = 0;
+  private isStopped = false;
   private readonly desks: Promise<unknown>;
 
   constructor(
     private readonly rig: PaymentsRig,
     private readonly options: PaymentLoadOptions,
   ) {
-    this.desks = Promise.all(Array.from({ length: DESKS }, () => this.desk()));
+    this.desks = Promise.all(Array.from({ length: options.desks ?? DESKS }, () => this.desk()));
+  }
+
+  stop(): void {
+    this.isStopped = true;
   }
 
   async reaches(count: number): Promise<void> {
@@ -46,7 +55,8 @@ export class PaymentLoad {
   }
 
   private async desk(): Promise<void> {
-    while (this.issued < this.options.total) {
+    while (!this.isStopped && this.issued < this.options.total) {
+      if (this.options.breathMs) await delay(this.options.breathMs);
       this.issued += 1;
       const nth = this.issued;
       const marker = `${this.options.prefix}-${String(nth)}`;

@@ -16,9 +16,11 @@ import { LossyNetwork } from './lossy-network.js';
  * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
  * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
  * providers beside it. `line`: the programs reach the shared database over a line that can be cut without a sign; `lossy`: the
- * same over real networks whose packets are lost. `replicated`: a PostgreSQL of its own with a synchronous standby.
+ * same over real networks whose packets are lost. `replicated`: a PostgreSQL of its own with a synchronous standby. `soak`: a
+ * PostgreSQL and a Redis of its own and the payment providers, for hours.
  */
-export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy' | 'replicated';
+export type StageKind =
+  'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy' | 'replicated' | 'soak';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -65,8 +67,9 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     system: undefined as unknown as TestSystem,
   };
   try {
-    if (kind === 'database' || kind === 'everything') options.database = await ownDatabase(stage, parts);
-    if (kind === 'redis' || kind === 'everything') options.queueUrl = await ownRedis(stage, parts);
+    if (kind === 'database' || kind === 'everything' || kind === 'soak')
+      options.database = await ownDatabase(stage, parts);
+    if (kind === 'redis' || kind === 'everything' || kind === 'soak') options.queueUrl = await ownRedis(stage, parts);
     const linkPort = kind === 'fleet' ? await freePorts(1) : null;
     if (linkPort !== null) {
       stage.publicPort = await freePorts(1);
@@ -82,8 +85,9 @@ export async function startStage(kind: StageKind): Promise<Stage> {
       options.database = standby.database;
     }
     if (kind === 'line' || kind === 'lossy') await overLine(stage, options, parts);
-    stage.system = kind === 'payments' ? await withProviders(stage, options, parts) : await startSystem(options);
-    if (kind !== 'payments') parts.push(() => stage.system.stop());
+    const hasProviders = kind === 'payments' || kind === 'soak';
+    stage.system = hasProviders ? await withProviders(stage, options, parts) : await startSystem(options);
+    if (!hasProviders) parts.push(() => stage.system.stop());
     if (linkPort !== null) stage.linkProxy = await startLinkProxy(stage.system, linkPort, parts);
     return stage;
   } catch (error) {
@@ -157,7 +161,8 @@ async function ownDatabase(
   stage: Stage,
   parts: (() => Promise<unknown>)[],
 ): Promise<NonNullable<SystemOptions['database']>> {
-  stage.smallDisk = mountSmallDisk(parts);
+  // What is sold for an hour would fill it.
+  stage.smallDisk = stage.kind === 'soak' ? null : mountSmallDisk(parts);
   const server = await startOwnServer(stage.smallDisk ?? undefined);
   stage.server = server;
   parts.push(() => server.remove());
