@@ -9,9 +9,10 @@ import type { GatewayClient } from '../../test/system/gateway-client.js';
 import type { Figure } from '../report.js';
 import { RefundLoad } from './refund-load.js';
 import { Samples } from './samples.js';
-import { strikesOf } from './strikes.js';
+import { strikesOf, type Strike } from './strikes.js';
 
 const SAMPLES_PER_STRIKE = 3;
+const NO_STRIKE: Strike = ['nothing', () => Promise.resolve()];
 const PAYMENT_WAYS = [
   { provider: 'payme', token: 'token-0001' },
   { provider: 'multicard', token: 'token-0001' },
@@ -42,7 +43,7 @@ async function soak(stage: Stage, { minutes, secondsPerStrike, seed }: SoakOptio
   const { system, payments } = stage;
   if (!payments) throw new Error('the stage has no providers');
   const chance = new Chance(seed);
-  const survivors = [system.gateways[0]!, system.relays[0]!, system.register];
+  const survivors = [...system.gateways.slice(0, 1), ...system.relays.slice(0, 1), system.register];
   const sales = new Load(system.client, { prefix: 'soak', chance, perTill: 1, breathMs: 1_000, startWithinMs: 1_000 });
   const refunds = new RefundLoad(system, { prefix: 'back', breathMs: 3_000 });
   const paid = new PaymentLoad(payments, {
@@ -54,7 +55,7 @@ async function soak(stage: Stage, { minutes, secondsPerStrike, seed }: SoakOptio
   const deadline = performance.now() + minutes * 60_000;
   let struck = 0;
   while (performance.now() < deadline) {
-    const [name, strike] = strikes[struck % strikes.length]!;
+    const [name, strike] = strikes[struck % strikes.length] ?? NO_STRIKE;
     const begin = performance.now();
     await strike();
     struck += 1;
@@ -123,7 +124,7 @@ class Reads {
   private async read(): Promise<void> {
     for (let nth = 0; !this.isStopped; nth += 1) {
       await delay(1_000);
-      const answer = await this.client.get(PATHS[nth % PATHS.length]!).catch(() => null);
+      const answer = await this.client.get(PATHS[nth % PATHS.length] ?? '/v1/me').catch(() => null);
       if (answer?.status === 200) this.answered += 1;
       if (answer?.status === 401) this.client.forgetToken();
     }
