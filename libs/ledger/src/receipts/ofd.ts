@@ -3,7 +3,7 @@ import { newId } from '#runtime';
 import { insertEvents, receiptEventType, type ReceiptEvent } from '../events.js';
 import type { Statements } from '../statements.js';
 
-/** Receipts on their way to the OFD. `ofd_status` goes from `pending` to `sent`, once; the receipt stays `registered`. */
+/** Receipts on their way to the OFD. `ofd_status` goes from `pending` to `sent`, once, unless it began as `sent`; the receipt stays `registered`. */
 
 /** Receipts that one statement marks, with their events. */
 export const OFD_BATCH = 500;
