@@ -355,7 +355,15 @@ describe('what is broken makes its alert’s expression true', () => {
 
   test('five hundred and more requests with a token that is none: TokensRefused', async () => {
     if (!prometheus) return;
+    const scraped = prometheus;
     const headers = { authorization: 'Bearer fgt_none', 'content-type': 'application/json' };
+    await (await fetch(`${system.gatewayUrls[0]}/v1/receipts/rcp_x`, { headers })).arrayBuffer();
+    // What a counter has when it is read first is no increase.
+    await until(
+      'the first refusal is counted',
+      () => scraped.query('http_problems_total{code="invalid_token"}'),
+      ({ length }) => length > 0,
+    );
     for (let sent = 0; sent < 600; sent += 50) {
       const some = Array.from({ length: 50 }, () => fetch(`${system.gatewayUrls[0]}/v1/receipts/rcp_x`, { headers }));
       for (const response of await Promise.all(some)) await response.arrayBuffer();
