@@ -11,6 +11,7 @@ const STAMP = path.join(DIST, '.stamp');
 const TSC = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
 const CONSOLE_FOLDER = path.join(ROOT, 'apps', 'console') + path.sep;
 const CONSOLE = path.join(DIST, 'console');
+const REFERENCE = path.join(DIST, 'reference');
 const CONSOLE_STAMP = path.join(DIST, '.stamp-console');
 const CONSOLE_SOURCES = ['apps/console', 'scripts/lib/build-console.mjs', 'package-lock.json'];
 const SOURCES = [
@@ -21,6 +22,7 @@ const SOURCES = [
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
+  'scripts/lib/build.mjs',
   'scripts/lib/build-console.mjs',
   'scripts/lib/bundle-programs.mjs',
 ];
@@ -46,8 +48,17 @@ export async function build() {
     copyAssets(path.join(ROOT, folder), path.join(DIST, folder));
     removeOrphans(path.join(DIST, folder), path.join(ROOT, folder));
   }
+  copyReference();
   await bundlePrograms();
   writeStamp(STAMP, wanted);
+}
+
+/** What the page /docs is made of: one file of a package that the programs themselves do not need. */
+function copyReference() {
+  fs.mkdirSync(REFERENCE, { recursive: true });
+  const scalar = path.join(ROOT, 'node_modules', '@scalar', 'api-reference', 'dist', 'browser', 'standalone.js');
+  fs.copyFileSync(scalar, path.join(REFERENCE, 'scalar.js'));
+  fs.copyFileSync(path.join(CONSOLE_FOLDER, 'src', 'icon.svg'), path.join(REFERENCE, 'icon.svg'));
 }
 
 /** The pages of the console, unless nothing of them changed since the last time. */

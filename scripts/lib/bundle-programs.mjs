@@ -19,7 +19,7 @@ const PROGRAMS = [
 
 /** Found beside their own files: native parts, scripts for PostgreSQL and Redis, threads; and what these packages share with us. */
 const EXTERNAL = [
-  ...['@node-rs/argon2', '@resvg/resvg-js', 'libsql', 'bullmq', 'ioredis', 'pg', 'swagger-ui-dist'],
+  ...['@node-rs/argon2', '@resvg/resvg-js', 'libsql', 'bullmq', 'ioredis', 'pg'],
   ...['@prisma/client', '@prisma/adapter-pg', '@prisma/driver-adapter-utils', 'pino', 'undici', 'typescript'],
   ...['@opentelemetry/api', '@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources'],
   ...['@opentelemetry/sdk-trace-base', 'pdfkit', 'fontkit'],

@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createFastifyNestApp, stopFastifyNestApp } from '#http';
 import { createLogger } from '#runtime';
 import { GuideController } from '../../apps/gateway/src/docs/guide.controller.js';
-import { GuideFiles } from '../../apps/gateway/src/docs/guide-files.js';
+import { BuiltFiles } from '../../apps/gateway/src/docs/built-files.js';
 
 export interface GuideAnswer {
   status: number;
@@ -26,7 +26,7 @@ export class GuideSite {
   static async start(folder: string): Promise<GuideSite> {
     @Module({
       controllers: [GuideController],
-      providers: [{ provide: GuideFiles, useFactory: () => new GuideFiles(folder) }],
+      providers: [{ provide: BuiltFiles, useFactory: () => new BuiltFiles(folder) }],
     })
     class SiteModule {}
     const app = await createFastifyNestApp(SiteModule, { logger: createLogger('guide', 'error') });

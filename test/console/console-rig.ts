@@ -139,3 +139,9 @@ export class Visitor {
     return this.context.close();
   }
 }
+
+/** When the day began in Tashkent, which keeps UTC+5 all year. */
+export function startOfToday(): string {
+  const offsetMs = 5 * 3_600_000;
+  return `${new Date(Date.now() + offsetMs).toISOString().slice(0, 10)}T00:00:00%2B05:00`;
+}

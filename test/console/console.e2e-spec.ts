@@ -7,7 +7,7 @@ import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/ground-truth.js';
 import { until } from '../system/until.js';
 import { violationsOf } from './axe.js';
-import { ConsoleRig, HOSTILE, LANGUAGES, THEMES } from './console-rig.js';
+import { ConsoleRig, HOSTILE, LANGUAGES, startOfToday, THEMES } from './console-rig.js';
 import { measureBesideEmptyPage } from './console-speed.js';
 import { OFFERED, screensOf } from './offered.js';
 
@@ -173,17 +173,19 @@ describeInBrowser('the console', () => {
       .and(page.locator(`[href$="${id}"]`))
       .waitFor();
     const today = page.locator('.card', { has: page.getByRole('heading', { name: 'Today', exact: true }) });
-    const before = (await rig.client.get('/v1/receipts?status=registered&type=sale&limit=100')).body as {
-      data?: unknown[];
-    };
+    // The day may end between two readings: both are of the same moment, as often as needed.
     await until(
       'the sum of today has it',
-      () =>
-        today
+      async () => {
+        const path = `/v1/receipts?status=registered&type=sale&limit=100&created_from=${startOfToday()}`;
+        const { data } = (await rig.client.get(path)).body as { data?: unknown[] };
+        const shown = await today
           .getByRole('link', { name: /receipt/ })
           .first()
-          .innerText(),
-      (text) => text === `${before.data?.length ?? 0} receipts`,
+          .innerText();
+        return { shown, sold: `${data?.length ?? 0} receipts` };
+      },
+      ({ shown, sold }) => shown === sold,
     );
     await today
       .getByRole('link', { name: /receipt/ })

@@ -21,6 +21,7 @@ export {
   Field,
   integer,
   oneOf,
+  origin,
   parsed,
   path,
   port,

@@ -5,6 +5,7 @@ import {
   cidrList,
   integer,
   oneOf,
+  origin,
   path,
   port,
   proxyList,
@@ -120,4 +121,20 @@ test.each(['0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/6', '104.0.0.0/11', '2000::/3', 
 test('takes what private networks and content delivery networks are as trusted proxies', () => {
   const value = '10.0.0.0/8,172.16.0.0/12,127.0.0.1,fd00::/8,104.16.0.0/12,2a06:98c0::/29,203.0.113.7';
   expect(readSettings({ TRUSTED_PROXIES: proxyList() }, { TRUSTED_PROXIES: value }).TRUSTED_PROXIES).toHaveLength(7);
+});
+
+test('an origin has no path, and none of its spellings a slash at the end', () => {
+  const table = { PUBLIC_URL: origin(['http', 'https']) };
+  for (const good of ['https://shop.uz', 'https://shop.uz/', 'HTTPS://Shop.uz:443'])
+    expect(readSettings(table, { PUBLIC_URL: good })).toEqual({ PUBLIC_URL: 'https://shop.uz' });
+  expect(readSettings(table, { PUBLIC_URL: 'http://127.0.0.1:8080' }).PUBLIC_URL).toBe('http://127.0.0.1:8080');
+  const bad = [
+    'https://shop.uz/pay',
+    'https://shop.uz/?a',
+    'https://shop.uz?',
+    'https://shop.uz#',
+    'https://a:b@shop.uz',
+  ];
+  for (const one of [...bad, 'ftp://shop.uz', 'shop.uz'])
+    expect(failure(() => readSettings(table, { PUBLIC_URL: one })).message).toContain('without a path');
 });

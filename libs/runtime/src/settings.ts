@@ -128,6 +128,17 @@ export function url(schemes: readonly string[]): Field<string> {
   });
 }
 
+/** Scheme, host and port alone, as `https://host` without a slash at the end. */
+export function origin(schemes: readonly string[]): Field<string> {
+  const must = `${schemes.map((scheme) => `${scheme}://`).join(' or ')} with host and port, and without a path`;
+  return new Field((raw) => {
+    if (!URL.canParse(raw)) return invalid(must);
+    const { protocol, pathname, search, hash, username, password, origin } = new URL(raw);
+    const isBare = pathname === '/' && search + hash + username + password === '' && !/[?#]/.test(raw);
+    return isBare && schemes.some((scheme) => protocol === `${scheme}:`) ? ok(origin) : invalid(must);
+  });
+}
+
 /** Comma-separated URLs. */
 export function urlList(schemes: readonly string[]): Field<readonly string[]> {
   return listOf(url(schemes));

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { projectFolder } from '../http/project-folder.js';
 import { ApiDescription } from './api-description.js';
+import { BuiltFiles } from './built-files.js';
 import { DocsController } from './docs.controller.js';
 import { GuideController } from './guide.controller.js';
-import { GuideFiles } from './guide-files.js';
 import { ProblemPagesController } from './problem-pages.controller.js';
 
 /** The description of the API, for programs and for people; the problem codes; the guide, where it was built. */
@@ -12,7 +12,7 @@ import { ProblemPagesController } from './problem-pages.controller.js';
   controllers: [DocsController, ProblemPagesController, GuideController],
   providers: [
     ApiDescription,
-    { provide: GuideFiles, useFactory: () => new GuideFiles(join(projectFolder(), 'dist', 'docs-site')) },
+    { provide: BuiltFiles, useFactory: () => new BuiltFiles(join(projectFolder(), 'dist', 'docs-site')) },
   ],
 })
 export class DocsModule {}

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, HttpStatus, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answers } from '#runtime';
-import { GuideFiles, type GuideFile } from './guide-files.js';
+import { BuiltFiles, shown } from './built-files.js';
 import { guideMissingPage } from './problem-pages.js';
 
 /** No script but files from here, no other host. The highlighter writes colours into style attributes, and into nothing else. */
@@ -30,7 +30,7 @@ const FILES = {
 /** The documentation as a site, where it was built. */
 @Controller('docs/guide')
 export class GuideController {
-  constructor(private readonly files: GuideFiles) {}
+  constructor(private readonly files: BuiltFiles) {}
 
   /** The beginning of the guide. */
   @Get()
@@ -57,14 +57,4 @@ export class GuideController {
     void reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
     return Buffer.from(guideMissingPage());
   }
-}
-
-function shown(file: GuideFile, accepted: string | undefined, reply: FastifyReply): Buffer {
-  void reply
-    .type(file.type)
-    .header('vary', 'accept-encoding')
-    .header('cache-control', file.isForever ? 'public, max-age=31536000, immutable' : 'no-cache');
-  if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted ?? '')) return file.plain;
-  void reply.header('content-encoding', 'gzip');
-  return file.gzip;
 }

@@ -67,7 +67,7 @@ function page(title: string, content: Markup): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Fiscal receipt gateway</title>
 <link rel="stylesheet" href="/docs/docs.css">
-<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+<link rel="icon" type="image/svg+xml" href="/docs/icon.svg">
 </head>
 <body class="text">
 ${DOCS_LINKS}
@@ -86,6 +86,8 @@ export const DOCS_LINKS = trusted(
 
 export const DOCS_STYLE = `.docs-links { padding: 0.75rem 1.25rem; font: 16px/1.5 system-ui, sans-serif; border-bottom: 1px solid #8884; }
 .docs-links a { margin-right: 1.25rem; }
+body.reference { margin: 0; --scalar-custom-header-height: 49px; }
+body.reference .docs-links { position: sticky; top: 0; z-index: 10; box-sizing: border-box; height: 49px; color-scheme: light dark; background: Canvas; }
 body.text { margin: 0; font: 16px/1.5 system-ui, sans-serif; color-scheme: light dark; }
 body.text main { max-width: 72rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; }
 body.text dl { display: grid; grid-template-columns: max-content auto; gap: 0.25rem 1.25rem; }

@@ -4,7 +4,7 @@ import { newId } from '#runtime';
 import { ReceiptUrls } from './receipt-url.js';
 
 const [key, older] = [randomBytes(32), randomBytes(32)];
-const urls = new ReceiptUrls('https://gateway.test/shop/', key, [older]);
+const urls = new ReceiptUrls('https://gateway.test', key, [older]);
 const tokenOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
 
 test('an address opens its own receipt', () => {

@@ -1,4 +1,4 @@
-import { integer, parsed, path, port, readSettings, text, url, type Settings } from '#runtime';
+import { integer, origin, parsed, path, port, readSettings, type Settings, text, url } from '#runtime';
 import { parseKeyring } from '#secrets';
 
 const DEMO_SETTINGS = {
@@ -10,7 +10,7 @@ const DEMO_SETTINGS = {
   OFD_PORT: port().default(8756),
   PAYMENTS_SIM_PORT: port().default(8757),
   PAYMENTS_SIM_ACCOUNTS: path().optional(),
-  PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
+  PUBLIC_URL: origin(['http', 'https']).default('http://127.0.0.1:8080'),
   CONSOLE_URL: url(['http', 'https']).optional(),
   INVITATION_HOURS: integer({ min: 1, max: 720 }).default(72),
   REGISTER_API_KEY: text(),

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { FastifyReply } from 'fastify';
 
 const compress = promisify(gzip);
 
@@ -16,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export interface GuideFile {
+export interface BuiltFile {
   type: string;
   /** Its name holds a digest of its content. */
   isForever: boolean;
@@ -25,12 +26,12 @@ export interface GuideFile {
 }
 
 /**
- * The documentation as `npm run docs` has built it. Only names that were there at the start are ever read, so that no address leads
+ * What a build has left in a folder: the guide of `npm run docs`, the reference of `npm run build`. Only names that were there at the start are ever read, so that no address leads
  * out of the folder; each is read and compressed when it is first asked for, and kept.
  */
-export class GuideFiles {
+export class BuiltFiles {
   private readonly names: ReadonlySet<string>;
-  private readonly read = new Map<string, Promise<GuideFile>>();
+  private readonly read = new Map<string, Promise<BuiltFile>>();
 
   constructor(private readonly folder: string) {
     this.names = namesBelow(folder);
@@ -40,14 +41,14 @@ export class GuideFiles {
     return this.names.has('index.html');
   }
 
-  /** @param path below /docs/guide; pages with or without `.html`, a folder with `/` at its end. Null: there is none. */
-  find(path: string): Promise<GuideFile | null> {
+  /** @param path below the folder; pages with or without `.html`, a folder with `/` at its end. Null: there is none. */
+  find(path: string): Promise<BuiltFile | null> {
     const wanted = path === '' || path.endsWith('/') ? [`${path}index.html`] : [path, `${path}.html`];
     const name = wanted.find((one) => this.names.has(one));
     return name === undefined ? Promise.resolve(null) : this.once(name);
   }
 
-  private once(name: string): Promise<GuideFile> {
+  private once(name: string): Promise<BuiltFile> {
     const known = this.read.get(name);
     if (known) return known;
     const file = this.open(name);
@@ -57,7 +58,7 @@ export class GuideFiles {
     return file;
   }
 
-  private async open(name: string): Promise<GuideFile> {
+  private async open(name: string): Promise<BuiltFile> {
     const plain = await readFile(join(this.folder, name));
     const type = TYPES[extname(name)] ?? 'application/octet-stream';
     return { type, isForever: name.startsWith('assets/'), plain, gzip: await compress(plain, { level: 9 }) };
@@ -68,4 +69,15 @@ function namesBelow(folder: string): Set<string> {
   if (!existsSync(folder)) return new Set();
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return new Set(names.filter((name) => extname(name) in TYPES).map((name) => name.split(sep).join('/')));
+}
+
+/** The file as the answer, compressed where the browser takes that. */
+export function shown(file: BuiltFile, accepted: string | undefined, reply: FastifyReply): Buffer {
+  void reply
+    .type(file.type)
+    .header('vary', 'accept-encoding')
+    .header('cache-control', file.isForever ? 'public, max-age=31536000, immutable' : 'no-cache');
+  if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted ?? '')) return file.plain;
+  void reply.header('content-encoding', 'gzip');
+  return file.gzip;
 }
