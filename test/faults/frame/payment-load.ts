@@ -24,6 +24,8 @@ const DESKS = 8;
 const GIVE_UP_MS = 180_000;
 /** How often a customer presses the button of a payment that still waits for it. */
 const PRESSES = 4;
+/** Between the request and the page. */
+const IS_ASKED: readonly string[] = ['created', 'authorizing', 'authorize_unknown'];
 const PRICE_TIYIN = 112_000;
 
 /** Shops whose sales are paid online: each sale under its own key, asked again until it is answered. */
@@ -60,9 +62,10 @@ export class PaymentLoad {
       this.issued += 1;
       const nth = this.issued;
       const marker = `${this.options.prefix}-${String(nth)}`;
-      const view = await this.pay(nth, marker);
-      if (!view) continue;
-      this.sold.push({ paymentId: view.id, receiptId: view.receipt.id, marker });
+      const answered = await this.pay(nth, marker);
+      if (!answered) continue;
+      this.sold.push({ paymentId: answered.id, receiptId: answered.receipt.id, marker });
+      const view = await this.whenBegun(answered);
       if (view.status === 'pending') await this.pressUntilBegun(view);
     }
   }
@@ -95,15 +98,29 @@ export class PaymentLoad {
     return null;
   }
 
+  /** A repeat is answered as the payment stands: while the provider is being asked there is no page yet, and the shop reads on. */
+  private async whenBegun(answered: PaymentView): Promise<PaymentView> {
+    const deadline = Date.now() + GIVE_UP_MS;
+    let view = answered;
+    while (IS_ASKED.includes(view.status) && Date.now() < deadline) {
+      await delay(200);
+      view = (await this.read(view.id)) ?? view;
+    }
+    return view;
+  }
+
   private async pressUntilBegun(view: PaymentView): Promise<void> {
     for (let presses = 0; presses < PRESSES; presses += 1) {
       await this.rig.press(view);
-      if ((await this.statusOf(view.id)) !== 'pending') return;
+      if (((await this.read(view.id)) ?? view).status !== 'pending') return;
     }
   }
 
-  private async statusOf(id: string): Promise<string> {
-    const answer = await this.rig.system.client.get(`/v1/payments/${id}`).catch(() => null);
-    return (answer?.body as PaymentView | undefined)?.status ?? 'pending';
+  /** Null: it was not answered, or by a gateway that cannot say now. */
+  private async read(id: string): Promise<PaymentView | null> {
+    const { client } = this.rig.system;
+    const answer = await client.get(`/v1/payments/${id}`).catch(() => null);
+    if (answer?.status === 401) client.forgetToken();
+    return answer?.status === 200 ? (answer.body as unknown as PaymentView) : null;
   }
 }
