@@ -7,7 +7,7 @@ const collect = runInNewContext('gc');
 
 process.on('SIGUSR2', () => {
   collect();
-  // What a finalizer lets go of is garbage of the next round.
+  // What a finalizer releases is garbage of the next round.
   setImmediate(() => {
     collect();
     const { heapUsed, external } = process.memoryUsage();
