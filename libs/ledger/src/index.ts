@@ -93,6 +93,7 @@ export {
 export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
 export { countUnknown, readBacklog, type Backlog } from './reading/backlog.js';
 export {
+  answeredStatus,
   findSumOfAttempt,
   findUnfinished,
   firstOfdDeadline,

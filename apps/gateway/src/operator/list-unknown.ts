@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
-import { findReceipts } from '#ledger';
+import { answeredStatus, findReceipts } from '#ledger';
 import { Problem } from '#problems';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
@@ -142,7 +142,8 @@ export class ListUnknown {
                             ELSE a.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4) END
          ORDER BY a.id LIMIT ${limit}
       )
-      SELECT p.id, p.receipt_id, p.device_id, p.number, p.state, p.baseline, p.outcome, p.http_status, p.created_at,
+      SELECT p.id, p.receipt_id, p.device_id, p.number, p.state, p.baseline, p.outcome, p.created_at,
+             ${answeredStatus(Prisma.sql`p`)} AS http_status,
              p.closed_at, extract(epoch FROM now() - p.created_at)::float8 AS blocked_seconds,
              d.name AS device_name, d.branch_id, d.state AS device_state, d.state_reason, d.terminal_id,
              d.profile ->> 'sharing' AS sharing, l.must_settle,

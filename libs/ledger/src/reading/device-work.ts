@@ -35,6 +35,17 @@ export interface AttemptRow {
   outcome: Prisma.JsonValue;
 }
 
+/**
+ * The HTTP status with which a register answered an attempt, from what was recorded of the answer; NULL: it did not answer.
+ * The column of that name is written by no program, and goes with the next change of the table.
+ */
+export function answeredStatus(attempt: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`coalesce(${attempt}.http_status,
+    CASE WHEN jsonb_typeof(${attempt}.outcome #> '{answer,httpStatus}') = 'number'
+         THEN (${attempt}.outcome #>> '{answer,httpStatus}')::int END,
+    CASE WHEN ${attempt}.state = 'registered' AND ${attempt}.outcome ->> 'evidence' = 'answer' THEN 200 END)`;
+}
+
 /** Attempts of a device, the newest first. `afterId`: the last one of the page before. */
 export function listAttempts(
   database: Reading,
@@ -42,7 +53,8 @@ export function listAttempts(
   { afterId, limit }: { afterId: string | null; limit: number },
 ): Promise<AttemptRow[]> {
   return database.$queryRaw<AttemptRow[]>`
-      SELECT id, receipt_id, number, state::text, created_at, closed_at, http_status, relay_id, outcome FROM (
+      SELECT id, receipt_id, number, state::text, created_at, closed_at, ${answeredStatus(Prisma.sql`found`)} AS http_status,
+             relay_id, outcome FROM (
         SELECT * FROM attempts WHERE id = lane_open_attempt(${deviceId})
         UNION ALL
         (SELECT * FROM attempts

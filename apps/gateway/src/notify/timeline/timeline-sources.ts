@@ -1,4 +1,5 @@
 import { Prisma } from '#database';
+import { answeredStatus } from '#ledger';
 
 /** Whose entries are read. */
 export interface TimelineOf {
@@ -63,7 +64,7 @@ function attemptsOpened(of: TimelineOf): Prisma.Sql {
 function attemptsClosed(of: TimelineOf): Prisma.Sql {
   return Prisma.sql`
     SELECT a.closed_at, 4, a.id || ':closed', 'attempt_closed', a.receipt_id, a.state::text,
-           jsonb_build_object('attempt_id', a.id, 'number', a.number, 'device_id', a.device_id, 'http_status', a.http_status,
+           jsonb_build_object('attempt_id', a.id, 'number', a.number, 'device_id', a.device_id, 'http_status', ${answeredStatus(Prisma.sql`a`)},
              'duration_ms', round(extract(epoch FROM a.closed_at - a.created_at) * 1000),
              'outcome', CASE WHEN length(a.outcome::text) <= ${MAX_OUTCOME}::int4 THEN a.outcome
                              WHEN a.outcome IS NOT NULL THEN jsonb_build_object('kind', a.outcome -> 'kind', 'truncated', true) END)
