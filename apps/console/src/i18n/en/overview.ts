@@ -82,6 +82,12 @@ export const overviewWords = {
       `Live: ${live} · sandboxes: ${sandboxes} · suspended: ${suspended}`,
     byMerchant: 'Turnover by merchant',
     health: 'This gateway',
+    checkNames: {
+      database: 'Database',
+      accepting: 'Receipts are written at once',
+      notices: 'Notices from the database',
+      queue: 'Queue',
+    },
     checks: { up: 'up', down: 'down', timeout: 'does not answer' },
     healthText: 'What the gateway that answers you needs to work.',
     programs: 'Gateways and relays',

@@ -82,6 +82,12 @@ export const overviewWords: OverviewWords = {
       `Рабочих: ${live} · песочниц: ${sandboxes} · приостановлено: ${suspended}`,
     byMerchant: 'Оборот по организациям',
     health: 'Этот шлюз',
+    checkNames: {
+      database: 'База данных',
+      accepting: 'Чеки записываются сразу',
+      notices: 'Уведомления базы данных',
+      queue: 'Очередь',
+    },
     checks: { up: 'работает', down: 'не работает', timeout: 'не отвечает' },
     healthText: 'Что нужно для работы шлюзу, который вам отвечает.',
     programs: 'Шлюзы и реле',

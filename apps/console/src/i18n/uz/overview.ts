@@ -82,6 +82,12 @@ export const overviewWords: OverviewWords = {
       `Ishlayotgan: ${live} · sinov: ${sandboxes} · to‘xtatilgan: ${suspended}`,
     byMerchant: 'Tashkilotlar bo‘yicha aylanma',
     health: 'Shu shlyuz',
+    checkNames: {
+      database: 'Ma’lumotlar bazasi',
+      accepting: 'Cheklar darhol yoziladi',
+      notices: 'Bazadan xabarlar',
+      queue: 'Navbat',
+    },
     checks: { up: 'ishlayapti', down: 'ishlamayapti', timeout: 'javob bermayapti' },
     healthText: 'Sizga javob berayotgan shlyuz ishlashi uchun kerak narsalar.',
     programs: 'Shlyuzlar va relelar',

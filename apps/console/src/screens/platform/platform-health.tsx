@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { problemOf } from '../../api/problem.js';
 import { formatCount } from '../../format/money.js';
-import { useWords, type Words } from '../../i18n/i18n.js';
+import { named, useWords, type Words } from '../../i18n/i18n.js';
 import { Badge, Card, Facts, Meter, Time, type BadgeTone } from '../../ui/shown.js';
 import { Loaded } from '../../ui/states.js';
 
@@ -216,7 +216,7 @@ function OwnReadiness(): ReactElement {
           <ul className="plain-list">
             {Object.entries(checks).map(([name, { state, took_ms: took }]) => (
               <li key={name} className="line-item line-columns">
-                <code className="code">{name}</code>
+                <span>{named(words.checkNames, name)}</span>
                 <Badge tone={state === 'up' ? 'good' : 'bad'}>{words.checks[state]}</Badge>
                 <span className="hint">{took} ms</span>
               </li>

@@ -3,7 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { useWords, type Words } from '../../i18n/i18n.js';
+import { named, useWords, type Words } from '../../i18n/i18n.js';
 import { Badge, Card, Copyable, Facts, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
@@ -70,7 +70,8 @@ function Lane({ device: { lane, draining_since: draining } }: { device: Device }
           [words.waiting, formatCount(lane.waiting)],
           [words.oldest, lane.oldest_accepted_at && <Time at={lane.oldest_accepted_at} />],
           [words.due, lane.due_at && <Time at={lane.due_at} />],
-          ['', lane.due_reason && <code className="code">{lane.due_reason}</code>],
+          // What the register or the connection to it said, as it is in the log.
+          [words.dueWhy, lane.due_reason && <code className="code">{lane.due_reason}</code>],
           [
             fleet.draining,
             draining && (
@@ -103,9 +104,12 @@ function Identity({ device }: { device: Device }): ReactElement {
           [words.since, <Time at={device.state_since} />],
           [words.seen, device.last_seen_at ? <Time at={device.last_seen_at} /> : words.never],
           [words.closeAt, device.close_at],
-          [words.capabilities, device.capabilities.join(', ')],
-          [words.sharing, device.profile.sharing === null ? null : String(device.profile.sharing)],
-          ...Object.entries(device.business ?? {}).map(([key, value]) => [key, value] as const),
+          [words.capabilities, device.capabilities.map((name) => named(words.can, name)).join(', ')],
+          [
+            words.sharing,
+            device.profile.sharing === null ? null : named(words.sharings, String(device.profile.sharing)),
+          ],
+          ...Object.entries(device.business ?? {}).map(([key, value]) => [named(words.business, key), value] as const),
         ]}
       />
     </Card>
@@ -182,7 +186,7 @@ function ZReports({ id }: { id: string }): ReactElement {
                   </span>
                   <ZTotal totals={report.totals} />
                   <Badge tone={report.ofd.status === 'sent' ? 'good' : 'busy'}>
-                    {report.ofd.status === 'sent' ? receipts.ofd.sent : report.ofd.status}
+                    {report.ofd.status === 'sent' ? receipts.ofd.sent : receipts.ofd.pending}
                   </Badge>
                   {report.difference !== null && report.difference !== undefined && (
                     <Badge tone="warn">{fleet.unknown.difference}</Badge>

@@ -1,0 +1,107 @@
+// Promise: what people arrange, take out and read in the console's lists is what they asked for, in words that are theirs.
+import { readFileSync } from 'node:fs';
+import { describeInBrowser } from '../screen/browser.js';
+import { until } from '../system/until.js';
+import { ConsoleRig, type Visitor } from './console-rig.js';
+
+let rig: ConsoleRig;
+let visitor: Visitor;
+let receipt: string;
+
+async function statusOf(id: string): Promise<string> {
+  return String((await rig.client.get(`/v1/receipts/${id}`)).body.status);
+}
+
+describeInBrowser('lists and details of the console', () => {
+  beforeAll(async () => {
+    rig = await ConsoleRig.start();
+    receipt = String((await rig.client.post('/v1/receipts', rig.client.saleOf(0))).body.id);
+    await until(
+      'the sale is registered',
+      () => statusOf(receipt),
+      (status) => status === 'registered',
+    );
+  });
+  afterAll(() => rig?.stop());
+  beforeEach(async () => {
+    visitor = await rig.visitor();
+  });
+  afterEach(async () => {
+    expect([await visitor.hasRun(), ...visitor.trouble]).toEqual([false]);
+    await visitor.end();
+  });
+
+  test('columns are chosen, and stay chosen after a reload', async () => {
+    const { page } = visitor;
+    await visitor.open('/receipts');
+    const head = (name: string) => page.getByRole('columnheader', { name, exact: true });
+    await head('Type').waitFor();
+    expect(await head('VAT, so‘m').count()).toBe(0);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('checkbox', { name: 'VAT, so‘m', exact: true }).click();
+    await dialog.getByRole('checkbox', { name: 'Type', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await head('VAT, so‘m').waitFor();
+    await page.reload();
+    await visitor.settled();
+    await head('VAT, so‘m').waitFor();
+    expect(await head('Type').count()).toBe(0);
+  });
+
+  test('an export says how large it became, and the file holds what the list shows', async () => {
+    const { page } = visitor;
+    await visitor.open('/receipts?status=registered');
+    await page.getByRole('button', { name: /^Export/ }).click();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('menuitem', { name: /csv/i }).click();
+    const file = await (await saved).path();
+    expect(readFileSync(file, 'utf8')).toContain(receipt);
+    await page.getByText(/The file is complete: \S+ KiB/).waitFor();
+  });
+
+  test('the timeline shows the evidence of the attempt', async () => {
+    const { page } = visitor;
+    await visitor.open(`/receipts/${receipt}`);
+    const answered = page.locator('.timeline-entry', { hasText: /Attempt \d: answered Registered/ });
+    await answered.getByText('Evidence', { exact: true }).click();
+    const { fiscal } = (await rig.client.get(`/v1/receipts/${receipt}`)).body as { fiscal: { fiscal_sign: string } };
+    await answered.getByText(/"http_status": 200/).waitFor();
+    await answered.getByText(`"fiscal_sign": "${fiscal.fiscal_sign}"`).waitFor();
+  });
+
+  test('a register is shown in words, not in names of the API', async () => {
+    const { page } = visitor;
+    const { data } = (await rig.client.get('/v1/devices')).body as { data: { id: string }[] };
+    await visitor.open(`/registers/${data[0]?.id}`);
+    await page.getByText('Merchant at the register', { exact: true }).waitFor();
+    await page.getByText(/knows a document that is sent again, shows its journal/).waitFor();
+    await page.getByText('HTTP 200', { exact: true }).first().waitFor();
+    const text = await page.locator('main').innerText();
+    expect(text.match(/\b(?:legal_address|actual_address|branch_address|idempotency|sharing|pending)\b/)).toBeNull();
+  });
+
+  test('a sale that waits is cancelled, and is never registered', async () => {
+    const { page } = visitor;
+    const database = rig.database();
+    try {
+      await database.$executeRaw`UPDATE lanes SET due_at = now() + interval '1 hour', due_reason = 'the test'`;
+      const id = String((await rig.client.post('/v1/receipts', rig.client.saleOf(0))).body.id);
+      await visitor.open(`/receipts/${id}`);
+      await page.getByRole('button', { name: 'Cancel the receipt' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel the receipt' }).click();
+      await page.getByRole('heading', { name: /Cancelled/ }).waitFor();
+      await database.$executeRaw`UPDATE lanes SET due_at = NULL, due_reason = NULL`;
+      // Behind it in the same lanes: whatever was still there has had its turn.
+      const after = String((await rig.client.post('/v1/receipts', rig.client.saleOf(0))).body.id);
+      await until(
+        'the next sale is registered',
+        () => statusOf(after),
+        (status) => status === 'registered',
+      );
+      expect(await statusOf(id)).toBe('cancelled');
+    } finally {
+      await database.$disconnect();
+    }
+  });
+});
