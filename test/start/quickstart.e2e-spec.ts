@@ -45,6 +45,9 @@ let system: StartedSystem;
 let receiverPort: number;
 let env: Record<string, string | undefined>;
 const terminals: Terminal[] = [];
+/** As the page promises, from `npm start` on. */
+const MAX_MINUTES = 10;
+const begunMs = Date.now();
 
 /** A shell of its own, with everything that it starts. */
 class Terminal {
@@ -152,6 +155,7 @@ test('from a login to a refund, a payment and its webhook', async () => {
   for (const type of ['refund.registered', 'payment.', 'receipt.registered'])
     await until(`the receiver has ${type}`, received, (text) => text.includes(`event ${type}`));
   expect(received()).not.toContain('refused');
+  expect((Date.now() - begunMs) / 60_000).toBeLessThan(MAX_MINUTES);
   // Their ports are those of the next page.
   for (const terminal of others.values()) await terminal.end();
 }, 300_000);

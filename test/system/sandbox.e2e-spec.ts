@@ -6,7 +6,6 @@ import { SANDBOX_PRICES } from '#fiscal-domain';
 import { parseKeyring, seal } from '#secrets';
 import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import type { ReceiptView } from '../../apps/gateway/src/receipts/receipt-view.js';
-import { Fgw } from '../cli/fgw.js';
 import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import type { TestMerchant } from './merchant.js';
@@ -401,26 +400,5 @@ test('nothing leads to a buyer: no message account, and a message that is there 
     expect(mail.letters).toEqual([]);
   } finally {
     await mail.stop();
-  }
-});
-
-test('fgw trigger makes the event, in a sandbox alone', async () => {
-  const fgw = new Fgw({ FGW_URL: system.gatewayUrls[0] ?? '' });
-  const credentials = ({ clientId, clientSecret }: TestMerchant) => ({
-    env: { FGW_CLIENT_ID: clientId, FGW_CLIENT_SECRET: clientSecret },
-  });
-  try {
-    const sale = ['--cashier', 'lost', '--item', sandbox.goods[0] ?? ''];
-    for (const type of ['receipt.registered', 'receipt.rejected', 'refund.registered', 'receipt.ofd_sent']) {
-      const { code, stdout, stderr } = await fgw.run(['trigger', type, ...sale], credentials(sandbox));
-      expect([type, code, stderr]).toEqual([type, 0, '']);
-      expect(stdout).toContain(type);
-    }
-    const foreign = await fgw.run(['trigger', 'receipt.registered', ...sale], credentials(system.merchant));
-    expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining('sandbox')]);
-    const odd = await fgw.run(['trigger', 'receipt.eaten', ...sale], credentials(sandbox));
-    expect(odd.code).toBe(2);
-  } finally {
-    await fgw.stop();
   }
 });
