@@ -119,6 +119,12 @@ const payments = createRoute({
   component: lazyRouteComponent(() => import('../screens/payments/payments-screen.js'), 'PaymentsScreen'),
 });
 
+const settlement = createRoute({
+  getParentRoute: () => app,
+  path: '/settlements/$id',
+  component: lazyRouteComponent(() => import('../screens/settlements/settlement-screen.js'), 'SettlementScreen'),
+});
+
 const payment = createRoute({
   getParentRoute: () => app,
   path: '/payments/$id',
@@ -216,6 +222,7 @@ export const router = createRouter({
       registers,
       register,
       payments,
+      settlement,
       payment,
       webhooks,
       webhook,

@@ -32,7 +32,9 @@ export interface Disagreement {
   receipt_status: ReceiptStatus;
   amount: number;
   age_seconds: number;
-  /** Who mends it and when. */
+  /** Who goes on. */
+  next_actor: 'gateway' | 'provider' | 'operator';
+  /** What that one does, in words for those who integrate. */
   next_step: string;
   next_at: string | null;
   reason: string | null;
@@ -136,7 +138,7 @@ function disagreement(row: Row): Disagreement {
   return {
     ...{ id: row.id, receipt_id: row.receipt_id, kind: row.kind, status: row.state },
     ...{ receipt_status: row.receipt_status, amount: Number(row.amount_tiyin), age_seconds: row.age_seconds },
-    next_step: nextStepOf(row),
+    ...nextOf(row),
     next_at: row.due_at?.toISOString() ?? null,
     ...{ reason: row.reason, discrepancy: row.discrepancy },
   };
@@ -144,22 +146,33 @@ function disagreement(row: Row): Disagreement {
 
 const RESOLVE = 'find out there, then POST /v1/operator/payments/{id}/resolve';
 
-function nextStepOf(row: Row): string {
+type Next = Pick<Disagreement, 'next_actor' | 'next_step'>;
+
+const byGateway = (step: string): Next => ({ next_actor: 'gateway', next_step: `gateway: ${step}` });
+const byOperator = (step: string): Next => ({ next_actor: 'operator', next_step: `operator: ${step}` });
+
+function nextOf(row: Row): Next {
   const { kind, due_at: dueAt, receipt_status: receipt, state } = row;
-  if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
+  if (kind === 'manual') return byOperator('find out at the provider, then POST /v1/operator/payments/{id}/resolve');
   if (kind === 'charged_twice')
-    return 'gateway: asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges';
-  if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
-  if (kind === 'document_missing')
-    return 'provider: reports its document; operator: POST /v1/operator/payments/{id}/document where it does not';
+    return byGateway(
+      'asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges',
+    );
+  if (receipt === 'unknown') return byOperator('resolve the receipt, see GET /v1/operator/unknown');
+  if (kind === 'document_missing') {
+    const step = 'reports its document; operator: POST /v1/operator/payments/{id}/document where it does not';
+    return { next_actor: 'provider', next_step: `provider: ${step}` };
+  }
   if (kind === 'provider_differs')
-    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/resolve where it is right as it is, else have it put right and POST /v1/operator/payments/{id}/retry';
+    return byOperator(
+      'compare with the provider, then POST /v1/operator/payments/{id}/resolve where it is right as it is, else have it put right and POST /v1/operator/payments/{id}/retry',
+    );
   const isOld = row.age_seconds > UNKNOWN_MINUTES * 60;
   if ((kind === 'receipt_without_money' && state === 'reserved') || (kind === 'unknown' && isOld))
-    return `gateway: reads the status at the provider; operator: ${RESOLVE}`;
-  if (row.is_in_vain) return `gateway: repeats a call that the provider does not take; operator: ${RESOLVE}`;
+    return byGateway(`reads the status at the provider; operator: ${RESOLVE}`);
+  if (row.is_in_vain) return byGateway(`repeats a call that the provider does not take; operator: ${RESOLVE}`);
   if (state === 'captured' && row.awaits_operator)
-    return `operator: only the provider gives this money back; ${RESOLVE}`;
-  if (dueAt === null) return 'operator: nothing goes on by itself';
-  return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
+    return byOperator(`only the provider gives this money back; ${RESOLVE}`);
+  if (dueAt === null) return byOperator('nothing goes on by itself');
+  return byGateway(kind === 'unknown' ? 'reads the status at the provider' : 'goes on by itself');
 }

@@ -69,6 +69,18 @@ export const money = {
     noDifferences: 'Money and receipts agree.',
     next: 'Next step',
     age: 'Age',
+    actors: { gateway: 'The gateway.', provider: 'The provider.', operator: 'A person.' },
+    advice: {
+      unknown:
+        'What became of it is asked at the provider, again and again. After ten minutes a person may decide on the payment’s page.',
+      manual: 'Find out at the provider what became of the money, and decide on the payment’s page.',
+      money_without_receipt: 'The receipt is registered, or the money goes back.',
+      receipt_without_money: 'The money is collected, or the receipt is refunded.',
+      charged_twice: 'The second charge is asked back; where that fails, end it on the payment’s page.',
+      provider_differs: 'Compare with the provider’s cabinet, and decide on the payment’s page.',
+      refund_open: 'The money is asked back until the provider gives it.',
+      document_missing: 'It reports its document; where it does not, enter it on the payment’s page.',
+    },
     kinds: {
       unknown: 'Unclear at the provider',
       manual: 'Waits for a person',

@@ -69,6 +69,18 @@ export const money: MoneyWords = {
     noDifferences: 'Pul va cheklar mos.',
     next: 'Keyingi qadam',
     age: 'Yoshi',
+    actors: { gateway: 'Shlyuz.', provider: 'Provayder.', operator: 'Odam.' },
+    advice: {
+      unknown:
+        'Nima bo‘lgani provayderdan qayta-qayta so‘raladi. O‘n daqiqadan keyin odam to‘lov sahifasida hal qilishi mumkin.',
+      manual: 'Pul nima bo‘lganini provayderdan aniqlang va to‘lov sahifasida hal qiling.',
+      money_without_receipt: 'Chek ro‘yxatdan o‘tadi yoki pul qaytadi.',
+      receipt_without_money: 'Pul yechiladi yoki chek bo‘yicha qaytarish qilinadi.',
+      charged_twice: 'Ikkinchi yechish qaytarib so‘raladi; bo‘lmasa, to‘lov sahifasida yakunlang.',
+      provider_differs: 'Provayder kabineti bilan solishtiring va to‘lov sahifasida hal qiling.',
+      refund_open: 'Provayder pulni qaytarguncha so‘raladi.',
+      document_missing: 'U hujjatini xabar qiladi; aks holda uni to‘lov sahifasida kiriting.',
+    },
     kinds: {
       unknown: 'Provayderda noma’lum',
       manual: 'Insonni kutmoqda',

@@ -5,6 +5,7 @@ import { messageWords } from './messages.js';
 import { money } from './money.js';
 import { overviewWords } from './overview.js';
 import { receipts } from './receipts.js';
+import { settlementWords } from './settlement.js';
 import { shell } from './shell.js';
 
 export const words = {
@@ -14,6 +15,7 @@ export const words = {
   ...messageWords,
   ...money,
   ...overviewWords,
+  ...settlementWords,
   receipts,
   fleet,
 };

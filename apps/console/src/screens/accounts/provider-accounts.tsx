@@ -9,11 +9,11 @@ import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { AccountForm, AccountList, type GivenAccount } from './account-list.js';
+import { PROVIDERS } from './providers.js';
 import { TestConnection } from './test-connection.js';
 
 type Account = Schema<'AccountView'>;
 
-const PROVIDERS = ['payme', 'click', 'uzum', 'multicard', 'octo', 'atmos', 'paynet', 'stripe'] as const;
 type Provider = (typeof PROVIDERS)[number];
 
 /** Accounts at payment providers: who may take money for the merchant. */
@@ -53,7 +53,7 @@ function AccountTile({ account }: { account: Account }): ReactElement {
         <strong className="wrap">
           {account.provider} · {account.name}
         </strong>
-        <Badge tone={isDisabled ? 'neutral' : 'good'}>{isDisabled ? words.disabled : words.active}</Badge>
+        <HealthBadge account={account} />
       </div>
       <Facts
         rows={[
@@ -61,6 +61,8 @@ function AccountTile({ account }: { account: Account }): ReactElement {
           [words.secrets, account.secrets.join(', ')],
           [words.callback, <Copyable text={account.callback_url} />],
           [words.disabled, account.disabled_at && <Time at={account.disabled_at} />],
+          [words.downSince, isDown(account) && <Time at={account.health.since} />],
+          [words.lastFailure, isDown(account) && account.health.detail],
         ]}
       />
       {can('clients:admin') && !isDisabled && (
@@ -81,6 +83,16 @@ function AccountTile({ account }: { account: Account }): ReactElement {
       </Dialog>
     </li>
   );
+}
+
+function isDown({ disabled_at: disabledAt, health }: Account): boolean {
+  return disabledAt === null && health.status === 'down';
+}
+
+function HealthBadge({ account }: { account: Account }): ReactElement {
+  const { providerAccounts: words } = useWords();
+  if (account.disabled_at !== null) return <Badge tone="neutral">{words.disabled}</Badge>;
+  return isDown(account) ? <Badge tone="bad">{words.down}</Badge> : <Badge tone="good">{words.active}</Badge>;
 }
 
 function networksOf(text: string): string[] {

@@ -11,6 +11,8 @@ import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
 import { VirtualList, type Column } from '../../ui/virtual-list.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
+import { PaymentRouting } from '../routing/payment-routing.js';
+import { Settlements } from '../settlements/settlements.js';
 import { PaymentStatus } from './payment-status.js';
 
 type Payment = Schema<'PaymentSummary'>;
@@ -24,21 +26,42 @@ export function PaymentsScreen(): ReactElement {
 }
 
 function Payments(): ReactElement {
-  const { nav, payments, providerAccounts } = useWords();
+  const { nav, payments, providerAccounts, routing, settlements } = useWords();
   const { view = 'list' } = useSearch({ from: '/app/payments' });
   const { can } = useSession();
   const tabs = [
     { view: 'list', title: payments.list },
     { view: 'differences', title: payments.differences },
-    ...(can('clients:read') ? [{ view: 'accounts', title: providerAccounts.title }] : []),
+    { view: 'settlements', title: settlements.title },
+    ...(can('clients:read')
+      ? [
+          { view: 'accounts', title: providerAccounts.title },
+          { view: 'routing', title: routing.title },
+        ]
+      : []),
   ];
   return (
     <div className="page page-list">
       <PageHead title={nav.payments} />
       <Tabs label={nav.payments} to="/payments" tabs={tabs} shown={view} />
-      {view === 'differences' ? <Differences /> : view === 'accounts' ? <ProviderAccounts /> : <List />}
+      <Shown view={view} />
     </div>
   );
+}
+
+function Shown({ view }: { view: string }): ReactElement {
+  switch (view) {
+    case 'differences':
+      return <Differences />;
+    case 'settlements':
+      return <Settlements />;
+    case 'accounts':
+      return <ProviderAccounts />;
+    case 'routing':
+      return <PaymentRouting />;
+    default:
+      return <List />;
+  }
 }
 
 function columnsOf({ payments }: Words): Column<Payment>[] {
@@ -142,7 +165,8 @@ function Differences(): ReactElement {
               <Badge tone="warn">{payments.kinds[one.kind]}</Badge>
             </p>
             <p className="hint">
-              {payments.next}: {one.next_step} {one.next_at !== null && <Time at={one.next_at} />}
+              {payments.next}: <strong>{payments.actors[one.next_actor]}</strong> {payments.advice[one.kind]}{' '}
+              {one.next_at !== null && <Time at={one.next_at} />}
             </p>
             <p className="hint">
               {payments.age}: {fleet.countdown.hours(Math.floor(one.age_seconds / 3_600))}

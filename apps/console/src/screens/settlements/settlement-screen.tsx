@@ -1,0 +1,194 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
+import { Empty, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { DifferencesBadge } from './settlements.js';
+
+type Settlement = Schema<'SettlementView'>;
+
+/** The gravest first. */
+const KINDS = [
+  'missing',
+  'extra',
+  'receipt',
+  'duplicate',
+  'amount',
+  'refund',
+  'commission',
+  'day',
+  'unreadable',
+] as const;
+
+export function SettlementScreen(): ReactElement {
+  return (
+    <NeedsScope scope="payments:read">
+      <Found />
+    </NeedsScope>
+  );
+}
+
+function Found(): ReactElement {
+  const { settlements: words } = useWords();
+  const { id } = useParams({ from: '/app/settlements/$id' });
+  const query = useQuery({
+    queryKey: ['settlement', id],
+    queryFn: ({ signal }) => api('get', '/v1/settlements/{id}', { signal, path: { id } }),
+  });
+  return (
+    <div className="page">
+      <PageHead title={words.one} />
+      <Loaded query={query}>
+        {(settlement) => (
+          <>
+            <Summary settlement={settlement} />
+            <Days days={settlement.days} />
+            <Differences id={id} />
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function Summary({ settlement }: { settlement: Settlement }): ReactElement {
+  const { settlements: words } = useWords();
+  const { provider, from, to, rows, left_out: leftOut, created_at: at, differences } = settlement;
+  return (
+    <Card
+      title={`${provider} · ${from === to ? from : `${from} – ${to}`}`}
+      actions={<DifferencesBadge differences={differences} />}
+    >
+      <Facts
+        rows={[
+          [words.rows, formatCount(rows)],
+          [words.leftOut, formatCount(leftOut)],
+          [words.at, <Time at={at} />],
+          ...KINDS.map((kind) => {
+            const found = differences[kind];
+            return found === undefined ? null : ([words.kinds[kind], formatCount(found)] as const);
+          }),
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Days({ days }: { days: Settlement['days'] }): ReactElement {
+  const { settlements: words } = useWords();
+  const titles = [words.theirs.payments, words.ours.payments, words.theirs.paid, words.ours.paid];
+  const more = [words.theirs.refunded, words.ours.refunded, words.theirs.commission];
+  const all = [...titles, ...more];
+  return (
+    <Card title={words.days}>
+      <div className="table-scroll" tabIndex={0} role="region" aria-label={words.days}>
+        <table className="table table-stacked">
+          <thead>
+            <tr>
+              <th scope="col">{words.day}</th>
+              {all.map((title) => (
+                <th key={title} scope="col" className="end">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {days.map(({ day, theirs, ours }) => (
+              <tr key={day}>
+                <th scope="row">{day}</th>
+                {[theirs.payments, ours.payments].map((count, at) => (
+                  <td key={all[at]} className="end" data-label={all[at]}>
+                    {formatCount(count)}
+                  </td>
+                ))}
+                {[theirs.paid, ours.paid, theirs.refunded, ours.refunded, theirs.commission].map((tiyin, at) => (
+                  <td key={all[at + 2]} className="end" data-label={all[at + 2]}>
+                    <Money tiyin={tiyin} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function Differences({ id }: { id: string }): ReactElement {
+  const { settlements: words, state } = useWords();
+  const list = useInfiniteQuery({
+    queryKey: ['settlement-differences', id],
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/settlements/{id}/differences', {
+        signal,
+        path: { id },
+        query: { limit: 100, cursor: pageParam },
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Card title={words.differences}>
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && rows.length === 0 && <Empty>{words.agree}</Empty>}
+      <ul className="plain-list">
+        {rows.map((one) => (
+          <DifferenceLine key={one.number} difference={one} />
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more} ({formatCount(rows.length)})
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+function DifferenceLine({ difference: one }: { difference: Schema<'DifferenceView'> }): ReactElement {
+  const { settlements: words } = useWords();
+  const sums = [
+    one.theirs === null ? null : { name: words.says, tiyin: one.theirs },
+    one.ours === null ? null : { name: words.weHave, tiyin: one.ours },
+  ].filter((sum) => sum !== null);
+  return (
+    <li className="line-item">
+      <span>
+        <Badge tone="warn">{words.kinds[one.kind]}</Badge> {one.day}
+        {one.row !== null && ` · ${words.row} ${formatCount(one.row)}`}
+        {one.provider_ref !== null && (
+          <>
+            {' · '}
+            <code className="code wrap">{one.provider_ref}</code>
+          </>
+        )}
+        <small className="hint block wrap">{one.detail}</small>
+      </span>
+      <span>
+        {sums.map(({ name, tiyin }) => (
+          <span key={name} className="block">
+            {name}: <Money tiyin={tiyin} />
+          </span>
+        ))}
+        {one.payment_id !== null && (
+          <Link to="/payments/$id" params={{ id: one.payment_id }}>
+            {words.payment}
+          </Link>
+        )}{' '}
+        {one.receipt_id !== null && (
+          <Link to="/receipts/$id" params={{ id: one.receipt_id }}>
+            {words.receipt}
+          </Link>
+        )}
+      </span>
+    </li>
+  );
+}
