@@ -161,7 +161,10 @@ describe('listeners of one program', () => {
   test('all come back when it is lost', async () => {
     const present = started.slice(1);
     received.length = 0;
-    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'shared'`);
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'shared'`,
+    );
     await until(() => received.length === 2 && present.every(({ isListening }) => isListening));
     expect([...received].sort()).toEqual(['b listens', 'late listens']);
     await expectNotices('3', ['b 3', 'late 3']);

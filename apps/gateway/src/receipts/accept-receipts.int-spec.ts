@@ -150,7 +150,9 @@ test('connections killed under load: each caller gets the true outcome', async (
   await admin.connect();
   const answering = Promise.allSettled(rows.map((row) => acceptor.accept(row)));
   await admin.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test' AND state = 'active'",
+    // Of this file's own database: others run beside it on the same server, under the same name.
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'test' AND state = 'active'`,
   );
   const answers = await answering;
   await admin.end();

@@ -82,7 +82,7 @@ test('a run that dies half-way leaves every secret readable, and the next one do
       () => 'died',
     );
     const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                   WHERE application_name = 'dies' AND wait_event_type = 'Lock'`;
+                   WHERE datname = current_database() AND application_name = 'dies' AND wait_event_type = 'Lock'`;
     while ((await sql(database, kill)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await run).toBe('died');
   } finally {
