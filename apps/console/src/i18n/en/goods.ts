@@ -16,6 +16,12 @@ export const goodsWords = {
     affected: 'Affected by the classification register',
     noneAffected: 'No product is affected.',
     reasons: 'Reasons',
+    reasonNames: {
+      inactive: 'the code has ended',
+      package_removed: 'the package is no longer in the register',
+      now_marked: 'marks are asked for now',
+      cash_forbidden: 'it may no longer be sold for cash',
+    },
     changed: 'Changed',
     import: 'Import a file',
     importText: 'CSV, XLSX or JSON lines. Drop a file here or choose one.',

@@ -153,6 +153,7 @@ export const money = {
     request: 'Request',
     headers: 'Headers',
     body: 'Body',
+    resend: 'Send this again',
     replay: 'Send events again',
     replayText: 'Everything that this endpoint wants from this time is sent again.',
     from: 'From',

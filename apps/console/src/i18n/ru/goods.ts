@@ -17,6 +17,12 @@ export const goodsWords: GoodsWords = {
     affected: 'Затронуты классификатором',
     noneAffected: 'Затронутых товаров нет.',
     reasons: 'Причины',
+    reasonNames: {
+      inactive: 'код больше не действует',
+      package_removed: 'упаковки больше нет в классификаторе',
+      now_marked: 'теперь нужна маркировка',
+      cash_forbidden: 'за наличные больше не продаётся',
+    },
     changed: 'Изменён',
     import: 'Загрузить файл',
     importText: 'CSV, XLSX или JSON по строкам. Перетащите файл сюда или выберите.',

@@ -17,6 +17,12 @@ export const goodsWords: GoodsWords = {
     affected: 'Tasnif o‘zgarishi ta’sir qilganlar',
     noneAffected: 'Ta’sir qilingan tovar yo‘q.',
     reasons: 'Sabablar',
+    reasonNames: {
+      inactive: 'kod endi amal qilmaydi',
+      package_removed: 'qadoq endi tasniflagichda yo‘q',
+      now_marked: 'endi markirovka kerak',
+      cash_forbidden: 'endi naqd pulga sotilmaydi',
+    },
     changed: 'O‘zgartirilgan',
     import: 'Fayl yuklash',
     importText: 'CSV, XLSX yoki JSON qatorlari. Faylni shu yerga tashlang yoki tanlang.',

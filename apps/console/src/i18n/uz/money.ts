@@ -158,6 +158,7 @@ export const money: MoneyWords = {
     request: 'So‘rov',
     headers: 'Sarlavhalar',
     body: 'Matn',
+    resend: 'Buni yana yuborish',
     replay: 'Hodisalarni qayta yuborish',
     replayText: 'Shu vaqtdagi kerakli barcha hodisalar yana yuboriladi.',
     from: 'Dan',

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { useLanguage, useWords } from '../../i18n/i18n.js';
+import { named, useLanguage, useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Json, Time, type BadgeTone } from '../../ui/shown.js';
@@ -176,7 +176,8 @@ export function Affected(): ReactElement {
               </Link>{' '}
               <code className="code">{row.spic}</code>
               <small className="hint block">
-                {goods.reasons}: {row.reasons.join(', ')} · <Time at={row.at} />
+                {goods.reasons}: {row.reasons.map((reason) => named(goods.reasonNames, reason)).join(', ')} ·{' '}
+                <Time at={row.at} />
               </small>
             </span>
           </li>

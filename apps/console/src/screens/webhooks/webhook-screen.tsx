@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -205,6 +205,7 @@ function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: 
 
 function DeliveryLine({ webhookId, delivery }: { webhookId: string; delivery: Delivery }): ReactElement {
   const { hooks } = useWords();
+  const { can } = useSession();
   const [isOpen, setOpen] = useState(false);
   return (
     <li className="line-item">
@@ -215,6 +216,7 @@ function DeliveryLine({ webhookId, delivery }: { webhookId: string; delivery: De
         </small>
       </span>
       <Badge tone={TONES[delivery.state]}>{hooks.states[delivery.state]}</Badge>
+      {can('webhooks:admin') && delivery.state !== 'pending' && <Resend webhookId={webhookId} delivery={delivery} />}
       <details className="whole-line" onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           {hooks.attempts}: {delivery.attempt_count}
@@ -222,5 +224,24 @@ function DeliveryLine({ webhookId, delivery }: { webhookId: string; delivery: De
         {isOpen && <DeliveryDetail webhookId={webhookId} delivery={delivery} />}
       </details>
     </li>
+  );
+}
+
+/** The same event once more, to this endpoint alone. */
+function Resend({ webhookId, delivery }: { webhookId: string; delivery: Delivery }): ReactElement {
+  const { hooks } = useWords();
+  const client = useQueryClient();
+  const resend = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/webhooks/{id}/replay', { path: { id: webhookId }, body: { event_id: delivery.event_id } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['deliveries', webhookId] }),
+  });
+  return (
+    <>
+      <Button onClick={() => resend.mutate()} busy={resend.isPending}>
+        {hooks.resend}
+      </Button>
+      <ProblemNote problem={resend.error} />
+    </>
   );
 }
