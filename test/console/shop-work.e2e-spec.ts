@@ -127,14 +127,14 @@ describeInBrowser('daily work in the console', () => {
 
       receiver.answer = (_received, response) => void response.writeHead(204).end();
       const id = await sell();
-      const told = (): number =>
+      const arrived = (): number =>
         receiver.received.filter(({ event }) => event.type === 'receipt.registered' && event.data['receipt_id'] === id)
           .length;
-      await until('it was delivered', told, (times) => times === 1);
+      await until('it was delivered', arrived, (times) => times === 1);
       await visitor.open(`/webhooks/${String(made.body.id)}`);
       const registered = page.locator('.plain-list > li', { hasText: 'receipt.registered' });
       await registered.getByRole('button', { name: 'Send this again' }).first().click();
-      await until('it is there again', told, (times) => times > 1);
+      await until('it is there again', arrived, (times) => times > 1);
     } finally {
       await receiver.stop();
     }
