@@ -3,6 +3,7 @@ import { benchAccept } from './accept.js';
 import { benchAcceptMany } from './accept-many.js';
 import { benchAuth } from './auth.js';
 import { benchCatalog } from './catalog.js';
+import { benchConsole } from './console.js';
 import { benchCost } from './cost.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
@@ -86,6 +87,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
       quick ? { sizes: sizes ?? [20_000, 100_000], calls: 50 } : { sizes: sizes ?? [1e6, 1e7, 2e7], calls: 400 },
     );
   },
+  console: (quick) =>
+    benchConsole(quick ? { sizes: [5_000, 50_000], rounds: 3 } : { sizes: [10_000, 1_000_000], rounds: 9 }),
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),

@@ -42,7 +42,7 @@ export async function benchScale({ sizes, calls }: ScaleOptions): Promise<Figure
     const figures: Figure[] = [];
     let filled = 0;
     for (const size of sizes) {
-      const seconds = await fill(system, { template, from: filled + 1, to: size, largest });
+      const seconds = await fillReceipts(system, { template, from: filled + 1, to: size, largest });
       figures.push({
         name: `rows a second from ${millions(filled)} to ${millions(size)}`,
         value: (size - filled) / seconds,
@@ -187,7 +187,7 @@ function idOfRow(row: number, largest: number): string {
 }
 
 /** Copies of a registered receipt, as five years would leave them. @returns seconds */
-async function fill(
+export async function fillReceipts(
   system: TestSystem,
   { template, from, to, largest }: { template: string; from: number; to: number; largest: number },
 ): Promise<number> {

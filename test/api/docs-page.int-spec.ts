@@ -1,6 +1,7 @@
 // Promise: the page of the API's description works without a network, and under a policy that lets nothing foreign in.
 import 'reflect-metadata';
-import { describeInBrowser, startBrowser } from '../screen/browser.js';
+import { describeInBrowser } from '../screen/browser.js';
+import { startBrowser } from '../screen/start-browser.js';
 import { ADVICE, PROBLEMS } from '#problems';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { PrismaService } from '#database';
-import { startBrowser } from '../screen/browser.js';
+import { startBrowser } from '../screen/start-browser.js';
 import type { GatewayClient } from '../system/gateway-client.js';
 import { startSystem, type TestSystem } from '../system/system.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';

@@ -5,7 +5,8 @@ import { extractText, getDocumentProxy } from 'unpdf';
 import type { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import type { SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { ACCOUNT } from '../../libs/messages/src/testing/simulated-provider.js';
-import { describeInBrowser, screenshotPath, startBrowser } from '../screen/browser.js';
+import { describeInBrowser, screenshotPath } from '../screen/browser.js';
+import { startBrowser } from '../screen/start-browser.js';
 import { eventually, MessagesRig } from './messages-rig.js';
 
 let rig: MessagesRig;

@@ -4,7 +4,8 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { PeopleRig } from '../../apps/gateway/src/access/people/testing/people-rig.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-settings.js';
-import { describeInBrowser, startBrowser } from '../screen/browser.js';
+import { describeInBrowser } from '../screen/browser.js';
+import { startBrowser } from '../screen/start-browser.js';
 
 const PATIENCE_MS = 60_000;
 const AUTHENTICATOR = {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSite, SITE_TOOLS } from '../../scripts/lib/docs-site.mjs';
 import { GuideSite } from '../api/guide-site.js';
-import { startBrowser } from '../screen/browser.js';
+import { startBrowser } from '../screen/start-browser.js';
 
 /** Its packages are installed when the site is built for the first time; only CI demands that. */
 const isPossible =

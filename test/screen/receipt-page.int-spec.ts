@@ -6,7 +6,8 @@ import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operato
 import { ReceiptUrls } from '../../apps/gateway/src/receipts/receipt-url.js';
 import { documentOf, SIGN, storeReceipt } from '../../apps/gateway/src/receipts/documents/testing/documents.js';
 import { readQr } from '../../apps/gateway/src/receipts/documents/testing/read-qr.js';
-import { describeInBrowser, screenshotPath, startBrowser } from './browser.js';
+import { describeInBrowser, screenshotPath } from './browser.js';
+import { startBrowser } from './start-browser.js';
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
 const WHITE = 'rgb(255, 255, 255)';

@@ -1,7 +1,8 @@
 // Breaks if a person cannot take a register into service and run it from its screen, on a phone or at a desk.
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { describeInBrowser, screenshotPath, startBrowser } from './browser.js';
+import { describeInBrowser, screenshotPath } from './browser.js';
+import { startBrowser } from './start-browser.js';
 import { BASKET, startScreenRig, type ScreenRig } from './screen-rig.js';
 
 const PIN = '290417';
