@@ -47,8 +47,9 @@ beforeAll(async () => {
     '/v1/payments',
     client.saleOf(0, { payment: { method: 'online', provider: 'click' } }),
   );
-  const smtp = { provider: 'smtp', settings: { host: 'smtp.example.uz', from: 'shop@example.uz' } };
-  await client.post('/v1/message-accounts', smtp);
+  const mail = { host: 'smtp.example.uz', from_address: 'shop@example.uz', from_name: 'Shop' };
+  const account = await client.post('/v1/message-accounts', { provider: 'smtp', settings: mail });
+  if (account.status !== 201) throw new Error(JSON.stringify(account.body));
   await client.post('/v1/suppressions', { channel: 'email', address: 'buyer@example.uz' });
   await client.post('/v1/groups', { code: 'city', name: 'Toshkent' });
   owner = await ConsolePerson.come(rig, prisma, 'aziza@shop.uz');
@@ -66,6 +67,9 @@ beforeAll(async () => {
     payments: '/payments',
     payment: `/payments/${String(paid.body.id)}`,
     differences: '/payments?view=differences',
+    routing: '/payments?view=routing',
+    settlements: '/payments?view=settlements',
+    settlement: `/settlements/${await compareRegister(String(paid.body.id))}`,
     affected: '/goods?view=affected',
     suppressions: '/messages?view=suppressions',
     'message-accounts': '/messages?view=accounts',
@@ -93,6 +97,19 @@ afterAll(async () => {
   await prisma?.$disconnect();
   await rig?.stop();
 });
+
+/** A register of Click that names a payment of which we know otherwise, and one that we do not know. */
+async function compareRegister(payment: string): Promise<string> {
+  const { client, url } = rig;
+  const { data } = (await client.get('/v1/provider-accounts')).body as unknown as { data: { id: string }[] };
+  const rows = [`1,${payment},1120.00,11.20,2026-03-04 12:30:00`, '2,other,560.00,5.60,2026-03-04 12:31:00'];
+  const answer = await fetch(`${url}/v1/settlements?account_id=${data[0]?.id}&from=2026-03-04&to=2026-03-04`, {
+    method: 'POST',
+    headers: { authorization: await client.authorization(), 'content-type': 'text/csv' },
+    body: ['ID транзакции,Номер заказа,Сумма,Комиссия,Дата', ...rows, ''].join('\n'),
+  });
+  return ((await answer.json()) as { id: string }).id;
+}
 
 /** The person's own screens, and those before anyone is logged in. */
 async function peoplesScreens(guest: Visitor, name: (screen: string) => string, theme: string): Promise<void> {

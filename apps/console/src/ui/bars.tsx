@@ -15,13 +15,19 @@ interface Props {
 const HEIGHT = 100;
 const STEP = 10;
 const WIDTH = 8;
+/** Fewer bars are not drawn wider. */
+const LEAST_PLACES = 12;
 
 /** A row of bars; the highest fills the height. A screen reader gets them as a list. */
 export function Bars({ label, bars }: Props): ReactElement {
   const highest = Math.max(1, ...bars.map(({ value }) => value));
   return (
     <div className="chart">
-      <svg viewBox={`0 0 ${Math.max(1, bars.length) * STEP} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <svg
+        viewBox={`0 0 ${Math.max(LEAST_PLACES, bars.length) * STEP} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
         {bars.map(({ key, value, text }, index) => {
           const height = value === 0 ? 1 : Math.max(3, (value / highest) * HEIGHT);
           return (

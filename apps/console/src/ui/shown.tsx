@@ -24,12 +24,12 @@ export function Badge({ tone, children }: { tone: BadgeTone; children: ReactNode
   return <span className={`badge badge-${tone}`}>{children}</span>;
 }
 
-/** Names and values; what is null is left out. */
+/** Names and values; what is null, false or empty is left out. */
 export function Facts({ rows }: { rows: readonly (readonly [string, ReactNode] | null)[] }): ReactElement {
   return (
     <dl className="facts">
       {rows.map((row) =>
-        row === null || row[1] === null || row[1] === undefined || row[1] === '' ? null : (
+        row === null || isNothing(row[1]) ? null : (
           <div key={row[0]} className="fact">
             <dt>{row[0]}</dt>
             <dd>{row[1]}</dd>
@@ -38,6 +38,10 @@ export function Facts({ rows }: { rows: readonly (readonly [string, ReactNode] |
       )}
     </dl>
   );
+}
+
+function isNothing(value: ReactNode): boolean {
+  return value === null || value === undefined || value === false || value === '';
 }
 
 export function Copyable({ text }: { text: string }): ReactElement {

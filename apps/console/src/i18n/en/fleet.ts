@@ -30,7 +30,13 @@ export const fleet = {
     dueWhy: 'Why it waits',
     closeAt: 'Shift closes at',
     capabilities: 'Can do',
-    can: { idempotency: 'knows a document that is sent again', journal: 'shows its journal' },
+    can: {
+      idempotency: 'knows a document that is sent again',
+      journal: 'shows its journal',
+      commission: 'prints the seller of a line',
+      customer: 'prints the customer',
+      payment_provider: 'prints the payment provider',
+    },
     sharing: 'Sells there',
     sharings: { exclusive: 'the gateway alone', shared: 'the gateway and others' },
     business: {

@@ -122,6 +122,13 @@ export const money = {
       manual: 'Waits for a person',
     },
     chargeOutcomes: { refunded: 'The buyer has the money back', absent: 'The provider has kept nothing' },
+    callOutcomes: {
+      open: 'No answer known yet',
+      status: 'Answered',
+      refused: 'Refused',
+      unsent: 'Not sent',
+      unknown: 'Unclear',
+    },
     back: { waiting: 'Waits for its receipt', requested: 'Asked of the provider', done: 'Is back', dropped: 'Dropped' },
     anyStatus: 'Any status',
   },
@@ -161,6 +168,13 @@ export const money = {
     replayed: (number: number): string =>
       `Queued again: ${count('en', number, { one: 'delivery', other: 'deliveries' })}.`,
     deliveries: 'Deliveries',
+    outcomes: {
+      delivered: 'Delivered',
+      refused_by_receiver: 'Refused by the receiver',
+      not_sent: 'Not sent',
+      address_not_allowed: 'Its address is not allowed',
+      timeout: 'No answer in time',
+    },
     states: { pending: 'Waits', failed: 'Given up', delivered: 'Delivered' },
     any: 'All',
     state: 'State',

@@ -108,6 +108,7 @@ export const receipts = {
     moved: 'Moved to another register',
     attempt_opened: (number: string): string => `Attempt ${number}: sent to the register`,
     attempt_closed: (number: string): string => `Attempt ${number}: answered`,
+    attempt_archived: 'Attempt moved to the archive',
     event: 'Event',
     refund: 'Refund',
     payment: 'Payment',

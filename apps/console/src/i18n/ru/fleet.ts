@@ -32,7 +32,13 @@ export const fleet: FleetWords = {
     dueWhy: 'Почему ждёт',
     closeAt: 'Смена закрывается в',
     capabilities: 'Умеет',
-    can: { idempotency: 'узнаёт повторно отправленный документ', journal: 'показывает свой журнал' },
+    can: {
+      idempotency: 'узнаёт повторно отправленный документ',
+      journal: 'показывает свой журнал',
+      commission: 'печатает продавца строки',
+      customer: 'печатает покупателя',
+      payment_provider: 'печатает платёжную систему',
+    },
     sharing: 'Продают на ней',
     sharings: { exclusive: 'только шлюз', shared: 'шлюз и другие' },
     business: {

@@ -122,6 +122,13 @@ export const money: MoneyWords = {
       manual: 'Ждёт человека',
     },
     chargeOutcomes: { refunded: 'Деньги у покупателя', absent: 'Провайдер ничего не удержал' },
+    callOutcomes: {
+      open: 'Ответа пока нет',
+      status: 'Получен ответ',
+      refused: 'Отказ',
+      unsent: 'Не отправлен',
+      unknown: 'Неясно',
+    },
     back: { waiting: 'Ждёт чека', requested: 'Запрошено у провайдера', done: 'Возвращено', dropped: 'Отпало' },
     anyStatus: 'Любой статус',
   },
@@ -161,6 +168,13 @@ export const money: MoneyWords = {
     replayed: (number) =>
       `Снова в очереди: ${count('ru', number, { one: 'отправка', few: 'отправки', many: 'отправок', other: 'отправки' })}.`,
     deliveries: 'Доставки',
+    outcomes: {
+      delivered: 'Доставлен',
+      refused_by_receiver: 'Получатель отказал',
+      not_sent: 'Не отправлен',
+      address_not_allowed: 'Адрес не разрешён',
+      timeout: 'Нет ответа вовремя',
+    },
     states: { pending: 'Ждёт', failed: 'Оставлена', delivered: 'Доставлена' },
     any: 'Все',
     state: 'Состояние',

@@ -109,6 +109,7 @@ export const receipts: ReceiptWords = {
     moved: 'Передан другой кассе',
     attempt_opened: (number) => `Попытка ${number}: отправлен на кассу`,
     attempt_closed: (number) => `Попытка ${number}: ответ`,
+    attempt_archived: 'Попытка перенесена в архив',
     event: 'Событие',
     refund: 'Возврат',
     payment: 'Платёж',

@@ -34,7 +34,13 @@ export const fleet: FleetWords = {
     dueWhy: 'Nega kutmoqda',
     closeAt: 'Smena yopiladi',
     capabilities: 'Imkoniyatlari',
-    can: { idempotency: 'qayta yuborilgan hujjatni taniydi', journal: 'jurnalini ko‘rsatadi' },
+    can: {
+      idempotency: 'qayta yuborilgan hujjatni taniydi',
+      journal: 'jurnalini ko‘rsatadi',
+      commission: 'qator sotuvchisi chop etadi',
+      customer: 'xaridor chop etadi',
+      payment_provider: 'to‘lov tizimi chop etadi',
+    },
     sharing: 'Sotuvchilar',
     sharings: { exclusive: 'faqat shlyuz', shared: 'shlyuz va boshqalar' },
     business: {

@@ -122,6 +122,13 @@ export const money: MoneyWords = {
       manual: 'Insonni kutmoqda',
     },
     chargeOutcomes: { refunded: 'Pul xaridorga qaytgan', absent: 'Provayder hech narsa ushlab qolmagan' },
+    callOutcomes: {
+      open: 'Javob hali noma’lum',
+      status: 'Javob keldi',
+      refused: 'Rad etildi',
+      unsent: 'Yuborilmadi',
+      unknown: 'Noaniq',
+    },
     back: {
       waiting: 'Chekini kutmoqda',
       requested: 'Provayderdan so‘ralgan',
@@ -165,6 +172,13 @@ export const money: MoneyWords = {
     to: 'Gacha',
     replayed: (number) => `Yana navbatda: ${count('uz', number, { other: 'ta yuborish' })}.`,
     deliveries: 'Yetkazishlar',
+    outcomes: {
+      delivered: 'Yetkazildi',
+      refused_by_receiver: 'Qabul qiluvchi rad etdi',
+      not_sent: 'Yuborilmadi',
+      address_not_allowed: 'Manzilga ruxsat yo‘q',
+      timeout: 'Vaqtida javob yo‘q',
+    },
     states: { pending: 'Kutmoqda', failed: 'To‘xtatilgan', delivered: 'Yetkazilgan' },
     any: 'Hammasi',
     state: 'Holat',

@@ -109,6 +109,7 @@ export const receipts: ReceiptWords = {
     moved: 'Boshqa kassaga o‘tkazildi',
     attempt_opened: (number) => `${number}-urinish: kassaga yuborildi`,
     attempt_closed: (number) => `${number}-urinish: javob`,
+    attempt_archived: 'Urinish arxivga ko‘chirildi',
     event: 'Hodisa',
     refund: 'Qaytarish',
     payment: 'To‘lov',

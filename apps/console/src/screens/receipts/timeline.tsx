@@ -38,7 +38,7 @@ function TimelineEntry({ entry }: { entry: Entry }): ReactElement {
     <li className={`timeline-entry timeline-${entry.kind}`}>
       <Time at={entry.at} />
       <div>
-        <strong>{titleOf(entry, receipts)}</strong> {status !== null && <StatusText status={status} />}
+        <strong>{titleOf(entry, receipts)}</strong> {status !== null && <StatusText entry={entry} status={status} />}
         {Object.keys(data).length > 0 && (
           <details>
             <summary>{receipts.timeline.evidence}</summary>
@@ -50,12 +50,29 @@ function TimelineEntry({ entry }: { entry: Entry }): ReactElement {
   );
 }
 
-/** Of receipts and attempts in the person's language; a state of anything else by its name. */
-function StatusText({ status }: { status: string }): ReactElement {
-  const { receipts, fleet } = useWords();
-  const known: Record<string, string> = { ...fleet.register.attempt, ...receipts.status };
-  const text = known[status];
-  return text === undefined ? <code className="code">{status}</code> : <span className="hint">{text}</span>;
+/** In the person's language; a state that this page does not know yet by its name. */
+function StatusText({ entry, status }: { entry: Entry; status: string }): ReactElement {
+  const words = useWords();
+  const known = wordsOf(entry.kind, words);
+  if (!Object.hasOwn(known, status)) return <code className="code">{status}</code>;
+  return <span className="hint">{known[status]}</span>;
+}
+
+function wordsOf(kind: Entry['kind'], { receipts, fleet, payments, hooks }: Words): Readonly<Record<string, string>> {
+  switch (kind) {
+    case 'payment':
+      return payments.statuses;
+    case 'payment_call':
+      return payments.callOutcomes;
+    case 'payment_refund':
+      return payments.back;
+    case 'delivery':
+      return hooks.states;
+    case 'delivery_attempt':
+      return hooks.outcomes;
+    default:
+      return { ...fleet.register.attempt, ...receipts.status };
+  }
 }
 
 /** A kind that this page does not know yet is shown by its name. */
@@ -67,9 +84,10 @@ function titleOf({ kind, data }: Entry, { timeline }: Words['receipts']): string
     case 'delivery_attempt':
       return timeline[kind](number);
     case 'event':
-      return typeof data['type'] === 'string' ? data['type'] : timeline.event;
+      return typeof data['type'] === 'string' ? `${timeline.event} ${data['type']}` : timeline.event;
     case 'accepted':
     case 'moved':
+    case 'attempt_archived':
     case 'refund':
     case 'payment':
     case 'payment_call':
