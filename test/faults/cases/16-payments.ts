@@ -10,6 +10,8 @@ const PROVIDER_FAULTS = ['drop_before', 'drop_after', 'error_before', 'error_aft
 const CALL_FAULTS = ['duplicate', 'reorder', 'stale_webhook'];
 const REGISTER_FAULTS = ['drop_request', 'drop_answer', 'error_after'];
 
+const BROKEN = '1 % of each fault, kill -9 of gateway, relay and register';
+
 type Way = Record<string, unknown>;
 
 const PATTERNS: readonly (readonly [number: string, name: string, ways: readonly Way[]])[] = [
@@ -44,19 +46,32 @@ const PATTERNS: readonly (readonly [number: string, name: string, ways: readonly
   ],
 ];
 
+/** Every provider, and every way in which it takes money; Paynet's customers name the payment at a terminal. */
+const ALL_WAYS: readonly Way[] = [...PATTERNS.flatMap(([, , ways]) => ways), { provider: 'paynet' }];
+
 /**
  * Money and receipt, while provider and register lose, break and repeat their answers and gateways, relays and registers are killed. `lost`
  * counts money without a receipt and receipts without money, `doubled` second charges and second documents, `parked` what has
  * not come to its end.
  */
-export const paymentPatterns: readonly FaultCase[] = PATTERNS.map(([number, name, ways]) => ({
-  ...{ number, name: `${name}: 1 % of each fault, kill -9 of gateway, relay and register`, stage: 'payments' as const },
-  full: { receipts: 2_000, strikes: 30 },
-  tenth: { receipts: 200, strikes: 6 },
-  quick: { receipts: 200, strikes: 2 },
-  maxSeconds: 1_800,
-  run: (run) => breakPayments(run, ways),
-}));
+export const paymentPatterns: readonly FaultCase[] = [
+  ...PATTERNS.map(([number, name, ways]): FaultCase => ({
+    ...{ number, name: `${name}: ${BROKEN}`, stage: 'payments' },
+    full: { receipts: 2_000, strikes: 30 },
+    tenth: { receipts: 200, strikes: 6 },
+    quick: { receipts: 200, strikes: 2 },
+    maxSeconds: 1_800,
+    run: (run) => breakPayments(run, ways),
+  })),
+  {
+    ...{ number: '16f', name: `payments over all providers, in every way: ${BROKEN}`, stage: 'payments' },
+    full: { receipts: 10_000, strikes: 120 },
+    tenth: { receipts: 1_000, strikes: 12 },
+    quick: { receipts: 100, strikes: 2 },
+    maxSeconds: 5_400,
+    run: (run) => breakPayments(run, ALL_WAYS),
+  },
+];
 
 async function breakPayments(run: CaseRun, ways: readonly Way[]): ReturnType<FaultCase['run']> {
   const { stage, size, prefix } = run;

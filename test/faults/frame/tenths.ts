@@ -22,7 +22,7 @@ export const TENTHS = {
   },
   outages: { kind: 'everything', inTurn: ['5', '6', '6b', '7', '15'], sideBySide: [] },
   payments: { kind: 'payments', inTurn: ['16a', '16b', '16c'], sideBySide: [] },
-  providers: { kind: 'payments', inTurn: ['16d', '16e'], sideBySide: [] },
+  providers: { kind: 'payments', inTurn: ['16d', '16e', '16f'], sideBySide: [] },
   line: { kind: 'line', inTurn: ['18a', '19', '20'], sideBySide: [] },
   nation: { kind: 'replicated', inTurn: ['21'], sideBySide: [] },
   lossy: { kind: 'lossy', inTurn: ['18b'], sideBySide: [] },
