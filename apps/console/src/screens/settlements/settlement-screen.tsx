@@ -100,7 +100,9 @@ function Days({ days }: { days: Settlement['days'] }): ReactElement {
           <tbody>
             {days.map(({ day, theirs, ours }) => (
               <tr key={day}>
-                <th scope="row">{day}</th>
+                <th scope="row" className="time">
+                  {day}
+                </th>
                 {[theirs.payments, ours.payments].map((count, at) => (
                   <td key={all[at]} className="end" data-label={all[at]}>
                     {formatCount(count)}
@@ -162,7 +164,7 @@ function DifferenceLine({ difference: one }: { difference: Schema<'DifferenceVie
   return (
     <li className="line-item">
       <span>
-        <Badge tone="warn">{words.kinds[one.kind]}</Badge> {one.day}
+        <Badge tone="warn">{words.kinds[one.kind]}</Badge> <span className="time">{one.day}</span>
         {one.row !== null && ` · ${words.row} ${formatCount(one.row)}`}
         {one.provider_ref !== null && (
           <>
