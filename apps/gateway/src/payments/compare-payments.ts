@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { statusOf, type PaymentState, type StatusFacts } from '#payments';
 import { Periodic, systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
@@ -97,10 +97,9 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
       SELECT id FROM (
         SELECT id, held_since, row_number() OVER (PARTITION BY merchant_id ORDER BY held_since) AS turn
-          FROM (SELECT id, merchant_id, coalesce(compared_at, state_since) AS held_since FROM payments
-                 WHERE state = 'authorized' AND coalesce(compared_at, state_since) < now() - make_interval(mins => ${everyMinutes}::int4)
-                   AND id <> ALL(${this.unheardLately()}::text[])
-                 ORDER BY coalesce(compared_at, state_since) LIMIT ${IN_VIEW}::int4) AS due) AS dealt
+          FROM (${heldFor(everyMinutes, Prisma.sql`compared_at`, this.unheardLately())}
+                UNION ALL
+                ${heldFor(everyMinutes, Prisma.sql`state_since`, this.unheardLately())}) AS due) AS dealt
        ORDER BY turn, held_since LIMIT ${AT_ONCE}::int4`;
     for (const { id } of rows) await this.compareOne(id);
     return rows.length;
@@ -258,4 +257,17 @@ function differenceOf(facts: PaymentFacts, outcome: StatusFacts) {
   if (isExpected && isSameSum && isSameRefund) return null;
   const theirs = { provider: outcome.status, amount: outcome.amountTiyin, refunded: outcome.refundedTiyin };
   return { ours: facts.state, ...theirs };
+}
+
+/**
+ * Of those that were compared before, or of those that were not: each part is read from the beginning of its own end of `payments_held`,
+ * however many are held.
+ */
+function heldFor(minutes: number, since: Prisma.Sql, unheard: readonly string[]): Prisma.Sql {
+  const isFirst = since.text === 'state_since' ? Prisma.sql`compared_at IS NULL AND` : Prisma.empty;
+  return Prisma.sql`
+    (SELECT id, merchant_id, ${since} AS held_since FROM payments
+      WHERE state = 'authorized' AND ${isFirst} ${since} < now() - make_interval(mins => ${minutes}::int4)
+        AND id <> ALL(${[...unheard]}::text[])
+      ORDER BY compared_at, state_since LIMIT ${IN_VIEW}::int4)`;
 }

@@ -1,7 +1,7 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is.
 import pg from 'pg';
 import { Prisma, type PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createTestDatabase, planOf, recorded, type TestDatabase } from '#database/testing';
 import { deliverySearch, WALKED } from '../../notify/webhooks/delivery-search.js';
 import { givenUp } from '../../notify/webhooks/recover-deliveries.js';
 import { SessionRepository } from '../../access/people/sessions/session.repository.js';
@@ -182,29 +182,6 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
   },
 };
 
-/** The statement that a repository sends, as it sends it. */
-function recorded(send: (prisma: PrismaService) => Promise<unknown>): Prisma.Sql {
-  const sent: Prisma.Sql[] = [];
-  const $queryRaw = (texts: readonly string[], ...values: unknown[]): Promise<unknown[]> => {
-    sent.push(Prisma.sql(texts, ...values));
-    return Promise.resolve([]);
-  };
-  // What it makes of no rows is of no interest.
-  send({ $queryRaw } as unknown as PrismaService).catch(() => undefined);
-  const [statement] = sent;
-  if (!statement) throw new Error('no statement was sent');
-  return statement;
-}
-
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Actual Rows'?: number;
-  'Rows Removed by Filter'?: number;
-  Plans?: Plan[];
-}
-
-const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 /** Few rows by nature. */
 const SMALL = new Set([
   'provider_accounts',
@@ -240,16 +217,8 @@ describe.each([
       role,
       MERCHANT,
     ]);
-    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-      `EXPLAIN (FORMAT JSON, ANALYZE) ${statement.text}`,
-      [...statement.values],
-    );
-    const found = nodes(rows[0]!['QUERY PLAN'][0].Plan);
-    const read = found.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? '');
-    expect(read.filter((name) => !SMALL.has(name))).toEqual([]);
-    const largest = Math.max(
-      ...found.map((node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)),
-    );
+    const { wholeTables, largest } = await planOf(client, statement);
+    expect(wholeTables.filter((name) => !SMALL.has(name))).toEqual([]);
     if (most !== undefined) expect(largest).toBeLessThanOrEqual(most);
     expect(largest).toBeLessThan(ROWS / 4);
   });

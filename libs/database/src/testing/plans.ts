@@ -1,0 +1,46 @@
+import type pg from 'pg';
+import { Prisma } from '../generated/client.js';
+import type { PrismaService } from '../prisma.service.js';
+
+/** The statement that a repository sends, as it sends it. */
+export function recorded(send: (prisma: PrismaService) => Promise<unknown>): Prisma.Sql {
+  const sent: Prisma.Sql[] = [];
+  const $queryRaw = (texts: readonly string[], ...values: unknown[]): Promise<unknown[]> => {
+    sent.push(Prisma.sql(texts, ...values));
+    return Promise.resolve([]);
+  };
+  // What it makes of no rows is of no interest.
+  send({ $queryRaw } as unknown as PrismaService).catch(() => undefined);
+  const [statement] = sent;
+  if (!statement) throw new Error('no statement was sent');
+  return statement;
+}
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Rows'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+export interface ShownPlan {
+  /** Tables that were read from one end to the other. */
+  wholeTables: string[];
+  /** The most rows that any of its steps had in hand, those that it dropped among them. */
+  largest: number;
+}
+
+/** How PostgreSQL answers a statement, which is run. */
+export async function planOf(client: pg.Client, statement: Prisma.Sql): Promise<ShownPlan> {
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+    `EXPLAIN (FORMAT JSON, ANALYZE) ${statement.text}`,
+    [...statement.values],
+  );
+  const found = nodes(rows[0]!['QUERY PLAN'][0].Plan);
+  return {
+    wholeTables: found.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
+    largest: Math.max(...found.map((node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0))),
+  };
+}

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "payments_to_compare" ON "payments"("state_since") WHERE ((compared_at IS NULL) AND (state = ANY (ARRAY['captured'::payment_state, 'voided'::payment_state, 'refunded'::payment_state, 'declined'::payment_state, 'expired'::payment_state, 'cancelled'::payment_state])));
