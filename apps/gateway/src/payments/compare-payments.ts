@@ -1,15 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { PrismaService } from '#database';
 import { statusOf, type PaymentState, type StatusFacts } from '#payments';
 import { Periodic, systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
+import { DueComparisons, type DueComparison, type LeftAlone } from './due-comparisons.js';
 import { makeDue, noteComparison } from './repository/payment-writes.js';
 import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf, ProviderClients } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';
+import { SilentOnes } from './silent-ones.js';
 
 const POLL_EVERY_MS = 60_000;
 /** Long enough for everything that may still be under way at the provider. */
@@ -17,13 +19,9 @@ const AFTER_MINUTES = 15;
 const AT_ONCE = 20;
 /** Money that is held is asked about so often: its provider may have released it without a word. */
 const HELD_EVERY_MINUTES = 15;
-/** The oldest of all, from which each merchant's next is taken in turn: hints about one merchant's payments do not hold up the others'. */
-const IN_VIEW = 2_000;
-/** After a provider did not say: soon, as one call that went wrong says little, then in growing pauses. */
-const ASK_AGAIN_FIRST_MS = 30_000;
-const ASK_AGAIN_MS = 10 * 60_000;
-const PAUSE_GROWTH = 4;
-const MAX_UNHEARD = 1_000;
+/** Payments that their provider says nothing of, and accounts that answer nothing, are left alone for a while. */
+const UNHEARD = { most: 1_000, after: 1 };
+const SILENT_ACCOUNTS = { most: 5_000, after: 3 };
 /** A provider that has not said anything of a payment for so long is a difference of its own. */
 const SHOWN_AFTER_MS = 24 * 3_600_000;
 
@@ -48,8 +46,9 @@ const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> 
 @Injectable()
 export class ComparePayments implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly rounds: Periodic;
-  /** Until when they are left alone, by payment, and how long that is. */
-  private readonly unheard = new Map<string, { untilMs: number; pauseMs: number }>();
+  private readonly unheard = new SilentOnes(UNHEARD);
+  private readonly silentAccounts = new SilentOnes(SILENT_ACCOUNTS);
+  private readonly due: DueComparisons;
   private readonly clock: Clock = systemClock;
   private isStopping = false;
 
@@ -60,6 +59,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     private readonly clients: ProviderClients,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    this.due = new DueComparisons(prisma);
     const run = (): Promise<void> => this.round();
     this.rounds = new Periodic(
       { name: 'comparing payments', everyMs: POLL_EVERY_MS, startsAfterMs: POLL_EVERY_MS, run },
@@ -80,12 +80,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   private async round(): Promise<void> {
     const untilMs = this.clock.monotonicMs() + POLL_EVERY_MS;
     await this.compareHeld(HELD_EVERY_MINUTES);
-    for (;;) {
-      const isAll = (await this.compare(AFTER_MINUTES)) < AT_ONCE;
-      // Those that are left alone have no more room: the same would be asked again.
-      const isFull = this.unheard.size >= MAX_UNHEARD;
-      if (isAll || isFull || this.isStopping || this.clock.monotonicMs() > untilMs) return;
-    }
+    while (!this.isStopping && this.clock.monotonicMs() <= untilMs && (await this.compare(AFTER_MINUTES)) > 0);
   }
 
   /**
@@ -94,31 +89,23 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
    * @returns how many were compared
    */
   async compareHeld(everyMinutes: number): Promise<number> {
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT id FROM (
-        SELECT id, held_since, row_number() OVER (PARTITION BY merchant_id ORDER BY held_since) AS turn
-          FROM (${heldFor(everyMinutes, Prisma.sql`compared_at`, this.unheardLately())}
-                UNION ALL
-                ${heldFor(everyMinutes, Prisma.sql`state_since`, this.unheardLately())}) AS due) AS dealt
-       ORDER BY turn, held_since LIMIT ${AT_ONCE}::int4`;
-    for (const { id } of rows) await this.compareOne(id);
-    return rows.length;
+    return this.compareEach(await this.due.held(everyMinutes, AT_ONCE, this.leftAlone()));
   }
 
   /** @returns how many were compared */
   async compare(afterMinutes: number): Promise<number> {
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT id FROM (
-        SELECT id, state_since, row_number() OVER (PARTITION BY merchant_id ORDER BY state_since) AS turn
-          FROM (SELECT id, merchant_id, state_since FROM payments
-                 WHERE compared_at IS NULL AND state_since < now() - make_interval(mins => ${afterMinutes}::int4)
-                   AND state IN ('captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled')
-                   AND (hinted_at IS NULL OR hinted_at <= now())
-                   AND id <> ALL(${this.unheardLately()}::text[])
-                 ORDER BY state_since LIMIT ${IN_VIEW}::int4) AS due) AS dealt
-       ORDER BY turn, state_since LIMIT ${AT_ONCE}::int4`;
-    for (const { id } of rows) await this.compareOne(id);
-    return rows.length;
+    return this.compareEach(await this.due.ended(afterMinutes, AT_ONCE, this.leftAlone()));
+  }
+
+  private leftAlone(): LeftAlone {
+    return { payments: this.unheard.leftAlone(), accounts: this.silentAccounts.leftAlone() };
+  }
+
+  /** An account that falls silent among them is not asked for the rest. */
+  private async compareEach(due: readonly DueComparison[]): Promise<number> {
+    for (const { id, account_id: accountId } of due)
+      if (!this.silentAccounts.isLeftAlone(accountId)) await this.compareOne(id);
+    return due.length;
   }
 
   /**
@@ -140,31 +127,13 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     }
   }
 
-  /** Providers that do not answer must not keep the others' payments from being compared. */
-  private unheardLately(): string[] {
-    const nowMs = this.clock.monotonicMs();
-    const pausing: string[] = [];
-    for (const [id, { untilMs }] of this.unheard) {
-      if (untilMs > nowMs) pausing.push(id);
-      // Compared by another gateway meanwhile, or never asked again.
-      else if (untilMs + ASK_AGAIN_MS <= nowMs) this.unheard.delete(id);
-    }
-    return pausing;
-  }
-
-  private leaveAlone(id: string): void {
-    const before = this.unheard.get(id);
-    if (!before && this.unheard.size >= MAX_UNHEARD) return;
-    const pauseMs = before ? Math.min(before.pauseMs * PAUSE_GROWTH, ASK_AGAIN_MS) : ASK_AGAIN_FIRST_MS;
-    this.unheard.set(id, { untilMs: this.clock.monotonicMs() + pauseMs, pauseMs });
-  }
-
   private async compareOne(id: string): Promise<void> {
     const facts = await this.payments.readFacts(id);
     if (!facts) return;
     const outcome = await this.ask(facts);
     if (outcome === 'unheard') {
-      this.leaveAlone(id);
+      this.unheard.noteSilent(id);
+      this.silentAccounts.noteSilent(facts.account_id);
       const isOld = facts.now.getTime() - facts.state_since.getTime() > SHOWN_AFTER_MS;
       const silence = { ours: facts.state, provider: 'does not say' };
       if (isAccepted(facts, silence)) await noteComparison(this.prisma, facts, { discrepancy: null });
@@ -172,7 +141,8 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
       else if (isOld) await this.payments.noteDifference(id, silence);
       return;
     }
-    this.unheard.delete(id);
+    this.unheard.noteHeard(id);
+    this.silentAccounts.noteHeard(facts.account_id);
     const difference = outcome ? differenceOf(facts, outcome) : null;
     if (outcome && difference && (await this.heal(facts, outcome))) return;
     const discrepancy = isAccepted(facts, difference) ? null : difference;
@@ -257,17 +227,4 @@ function differenceOf(facts: PaymentFacts, outcome: StatusFacts) {
   if (isExpected && isSameSum && isSameRefund) return null;
   const theirs = { provider: outcome.status, amount: outcome.amountTiyin, refunded: outcome.refundedTiyin };
   return { ours: facts.state, ...theirs };
-}
-
-/**
- * Of those that were compared before, or of those that were not: each part is read from the beginning of its own end of `payments_held`,
- * however many are held.
- */
-function heldFor(minutes: number, since: Prisma.Sql, unheard: readonly string[]): Prisma.Sql {
-  const isFirst = since.text === 'state_since' ? Prisma.sql`compared_at IS NULL AND` : Prisma.empty;
-  return Prisma.sql`
-    (SELECT id, merchant_id, ${since} AS held_since FROM payments
-      WHERE state = 'authorized' AND ${isFirst} ${since} < now() - make_interval(mins => ${minutes}::int4)
-        AND id <> ALL(${[...unheard]}::text[])
-      ORDER BY compared_at, state_since LIMIT ${IN_VIEW}::int4)`;
 }

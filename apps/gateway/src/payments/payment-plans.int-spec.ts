@@ -1,23 +1,18 @@
 // Promise: what payments are compared, settled and routed by reads a bounded part of them, however many another merchant has waiting.
 import pg from 'pg';
 import type { PrismaService } from '#database';
-import { createTestDatabase, planOf, recorded, type TestDatabase } from '#database/testing';
-import type { OpenAccount } from './accounts/account-settings.js';
-import type { ProviderAccounts } from './accounts/provider-accounts.js';
-import { ComparePayments } from './compare-payments.js';
-import type { ProviderClients } from './provider-clients.js';
+import { createTestDatabase, planOf, recorded, testClient, type TestDatabase } from '#database/testing';
+import { DueComparisons, endedInTurn, heldInTurn } from './due-comparisons.js';
 import { disagreementsOf } from './reconciliation.js';
-import type { PaymentRepository } from './repository/payment.repository.js';
 import { PaymentRouting } from './routing/payment-routing.js';
 import { SettlementRepository } from './settlement/settlement.repository.js';
-import { createLogger } from '#runtime';
 
 /** PLAN_ROWS=1000000 shows the same at a size that takes minutes to make. */
 const ROWS = Number(process.env['PLAN_ROWS'] ?? 60_000);
 let database: TestDatabase;
 let client: pg.Client;
 
-/** Half of all payments are held at one merchant for days; of the others each tenth has not been compared, each hundredth waits. */
+/** Half of all payments are held at one merchant for days; of the others each eleventh has not been compared, each hundredth waits. */
 beforeAll(async () => {
   database = await createTestDatabase();
   client = new pg.Client({ connectionString: database.adminUrl });
@@ -38,7 +33,7 @@ beforeAll(async () => {
                            state_since, compared_at, captured_at, due_at)
      SELECT 'pay_' || lpad(n::text, 10, '0'), 'mer_' || m, 'pac_' || m, 'rcp_' || lpad(n::text, 10, '0'), 'payme', 'hold',
             (CASE WHEN n % 2 = 0 THEN 'authorized' ELSE 'captured' END)::payment_state, n, 'ref-' || n, now(), at,
-            CASE WHEN n % 4 = 0 THEN at + interval '1 hour' WHEN n % 4 = 2 THEN NULL WHEN n % 20 <> 1 THEN at + interval '1 hour' END, CASE WHEN n % 2 = 1 THEN at END,
+            CASE WHEN n % 4 = 0 THEN at + interval '1 hour' WHEN n % 4 = 2 THEN NULL WHEN n % 22 <> 1 THEN at + interval '1 hour' END, CASE WHEN n % 2 = 1 THEN at END,
             CASE WHEN n % 200 = 3 THEN now() + interval '1 day' END
        FROM generate_series(1, $1::int) AS n, LATERAL (SELECT CASE WHEN n % 2 = 0 THEN 0 ELSE n / 2 % 50 END AS m) AS whose,
             LATERAL (SELECT '2026-01-01T00:00:00Z'::timestamptz + n * interval '30 days' / $1::int AS at) AS instant`,
@@ -58,22 +53,21 @@ afterAll(async () => {
 
 /** Those that grow with every sale; the others are small or empty here. */
 const LARGE = new Set(['payments', 'receipts', 'settlements']);
-const logger = createLogger('test', 'silent');
 const settlements = (prisma: PrismaService): SettlementRepository => new SettlementRepository(prisma, prisma);
-const comparing = (prisma: PrismaService): ComparePayments =>
-  new ComparePayments(
-    prisma,
-    {} as unknown as PaymentRepository,
-    { open: (): Promise<OpenAccount | undefined> => Promise.resolve(undefined) } as unknown as ProviderAccounts,
-    {} as unknown as ProviderClients,
-    logger,
-  );
+const NOBODY = { payments: [], accounts: [] };
+const ALL_ACCOUNTS = { after: '', upTo: null, limit: 1_000 };
+/** As many as are known at a time, all of them of one account. */
+const SILENT = {
+  payments: Array.from({ length: 1_000 }, (_, at) => `pay_${String(1_100 * at + 1).padStart(10, '0')}`),
+  accounts: ['pac_3'],
+};
 const refs = Array.from({ length: 500 }, (_, at) => `ref-${String(2 * at + 1)}`);
 const period = { from: '2026-01-10', to: '2026-01-10' };
 
 test.each([
-  ['held money to compare', recorded((prisma) => comparing(prisma).compareHeld(60)), 4_000],
-  ['ended payments to compare', recorded((prisma) => comparing(prisma).compare(10)), 3_000],
+  ['held money to compare', heldInTurn(60, ALL_ACCOUNTS, NOBODY), 600],
+  ['ended payments to compare', endedInTurn(10, ALL_ACCOUNTS, NOBODY), 600],
+  ['ended payments, where most are left alone', endedInTurn(10, ALL_ACCOUNTS, SILENT), 1_600],
   [
     'a register by its references',
     recorded((prisma) => settlements(prisma).paymentsOf('pac_0', { providerRefs: refs, ourRefs: [] })),
@@ -100,4 +94,39 @@ test.each([
   const { wholeTables, largest } = await planOf(client, statement);
   expect(wholeTables.filter((name) => LARGE.has(name))).toEqual([]);
   expect(largest).toBeLessThanOrEqual(most);
+});
+
+describe('what is compared next', () => {
+  test.each(['ended', 'held'] as const)(
+    '%s: each account has its turn, whatever another has waiting',
+    async (which) => {
+      const prisma = testClient(database.url);
+      try {
+        const due = new DueComparisons(prisma);
+        const turns = new Map<string, number>();
+        for (let statements = 0; statements < 26; statements += 1)
+          for (const { account_id: account } of await due[which](60, 20, NOBODY))
+            turns.set(account, (turns.get(account) ?? 0) + 1);
+        // All of the held ones are of one account; it is not given more at a time for that.
+        if (which === 'held') expect([...turns]).toEqual([['pac_0', 26 * 5]]);
+        else expect([turns.size, Math.max(...turns.values()) - Math.min(...turns.values())]).toEqual([50, 5]);
+      } finally {
+        await prisma.$disconnect();
+      }
+    },
+  );
+
+  test('one whose provider is silent has none, and takes none from the others', async () => {
+    const prisma = testClient(database.url);
+    try {
+      const accounts = Array.from({ length: 49 }, (_, at) => `pac_${String(at + 1)}`);
+      const found = await new DueComparisons(prisma).ended(60, 20, { payments: [], accounts });
+      expect(new Set(found.map(({ account_id: account }) => account))).toEqual(new Set(['pac_0']));
+      const [{ id = '' } = {}] = found;
+      const next = await new DueComparisons(prisma).ended(60, 20, { payments: [id], accounts });
+      expect([next.length, next.some((one) => one.id === id)]).toEqual([5, false]);
+    } finally {
+      await prisma.$disconnect();
+    }
+  });
 });
