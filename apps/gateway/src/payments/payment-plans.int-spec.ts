@@ -54,7 +54,7 @@ afterAll(async () => {
 /** Those that grow with every sale; the others are small or empty here. */
 const LARGE = new Set(['payments', 'receipts', 'settlements']);
 const settlements = (prisma: PrismaService): SettlementRepository => new SettlementRepository(prisma, prisma);
-const NOBODY = { payments: [], accounts: [] };
+const NONE_LEFT = { payments: [], accounts: [] };
 const ALL_ACCOUNTS = { after: '', upTo: null, limit: 1_000 };
 /** As many as are known at a time, all of them of one account. */
 const SILENT = {
@@ -65,8 +65,8 @@ const refs = Array.from({ length: 500 }, (_, at) => `ref-${String(2 * at + 1)}`)
 const period = { from: '2026-01-10', to: '2026-01-10' };
 
 test.each([
-  ['held money to compare', heldInTurn(60, ALL_ACCOUNTS, NOBODY), 600],
-  ['ended payments to compare', endedInTurn(10, ALL_ACCOUNTS, NOBODY), 600],
+  ['held money to compare', heldInTurn(60, ALL_ACCOUNTS, NONE_LEFT), 600],
+  ['ended payments to compare', endedInTurn(10, ALL_ACCOUNTS, NONE_LEFT), 600],
   ['ended payments, where most are left alone', endedInTurn(10, ALL_ACCOUNTS, SILENT), 1_600],
   [
     'a register by its references',
@@ -105,7 +105,7 @@ describe('what is compared next', () => {
         const due = new DueComparisons(prisma);
         const turns = new Map<string, number>();
         for (let statements = 0; statements < 26; statements += 1)
-          for (const { account_id: account } of await due[which](60, 20, NOBODY))
+          for (const { account_id: account } of await due[which](60, 20, NONE_LEFT))
             turns.set(account, (turns.get(account) ?? 0) + 1);
         // All of the held ones are of one account; it is not given more at a time for that.
         if (which === 'held') expect([...turns]).toEqual([['pac_0', 26 * 5]]);

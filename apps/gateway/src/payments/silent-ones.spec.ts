@@ -22,11 +22,11 @@ test('for half a minute, two, eight, then ten', () => {
 
 test('only after so many silences in a row', () => {
   const ones = silentOnes({ most: 10, after: 3 });
-  for (const heard of [true, false]) {
+  for (const isAnswered of [true, false]) {
     ones.noteSilent('a');
     ones.noteSilent('a');
     expect(ones.isLeftAlone('a')).toBe(false);
-    if (heard) ones.noteHeard('a');
+    if (isAnswered) ones.noteHeard('a');
   }
   ones.noteSilent('a');
   expect(ones.isLeftAlone('a')).toBe(true);
@@ -44,7 +44,7 @@ test('an answer ends it at once, and the pauses begin anew', () => {
   expect(ones.isLeftAlone('a')).toBe(false);
 });
 
-test('not more than there is room for, which those give back that nobody asks any more', () => {
+test('not more than there is room for, which those give back that are not asked any more', () => {
   const ones = silentOnes({ most: 2, after: 1 });
   for (const id of ['a', 'b', 'c']) ones.noteSilent(id);
   expect(ones.leftAlone()).toEqual(['a', 'b']);

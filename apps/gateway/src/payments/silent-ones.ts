@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '#runtime';
 
-/** After somebody did not answer: soon, as one call that went wrong says little, then in growing pauses. */
+/** After a silence: soon, as one call that went wrong says little, then in growing pauses. */
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 10 * 60_000;
 const PAUSE_GROWTH = 4;
@@ -42,7 +42,7 @@ export class SilentOnes {
     return found !== undefined && this.clock.monotonicMs() < found.notedMs + found.pauseMs;
   }
 
-  /** All that are left alone now. Those that nobody has asked for long are forgotten. */
+  /** All that are left alone now. Those that were not asked for long are forgotten. */
   leftAlone(): string[] {
     const nowMs = this.clock.monotonicMs();
     const found: string[] = [];
