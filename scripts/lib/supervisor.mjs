@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { followChildLog } from './child-log.mjs';
-import { lastLines } from './files.mjs';
+import { lastLines, writeSecretJson } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { sleep, waitUntil } from './processes.mjs';
 import { UserError } from './user-error.mjs';
@@ -18,6 +18,8 @@ import { UserError } from './user-error.mjs';
 
 const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
 const STEADY_AFTER_MS = 60_000;
+/** In the folder of the logs: the process number of each program, for tools that work on a running system. */
+export const PROCESSES_FILE = 'processes.json';
 const PRELOAD = pathToFileURL(path.join(import.meta.dirname, 'die-with-parent.mjs')).href;
 
 /** Runs programs, restarts one that dies, with a growing pause, and stops them all together. */
@@ -78,6 +80,7 @@ export class Supervisor {
       detached: true,
     });
     entry.child = child;
+    this.#noteProcesses();
     child.once('close', (code, signal) => {
       log.close();
       entry.child = null;
@@ -85,6 +88,11 @@ export class Supervisor {
       if (performance.now() - begin > STEADY_AFTER_MS) entry.failures = 0;
       void this.#restart(entry, signal ?? `code ${code}`);
     });
+  }
+
+  #noteProcesses() {
+    const pids = this.#all.map(({ program, child }) => [program.name, child?.pid ?? null]);
+    writeSecretJson(path.join(this.logDir, PROCESSES_FILE), Object.fromEntries(pids));
   }
 
   /**
