@@ -46,7 +46,8 @@ function ended(): Promise<Ended[]> {
       sql<Ended>(
         rig.system.database,
         `SELECT p.id, p.state::text AS state, r.status::text AS receipt,
-                (SELECT count(*)::int FROM attempts a WHERE a.receipt_id = r.id) AS attempts,
+                -- One whose turn came too late sends nothing and says so: that is in time, too.
+                (SELECT count(*)::int FROM attempts a WHERE a.receipt_id = r.id AND a.state <> 'not_registered') AS attempts,
                 (extract(epoch FROM p.hold_until - r.dispatch_before) * 1000)::int AS holds_ms
            FROM payments p JOIN receipts r ON r.id = p.receipt_id`,
       ),

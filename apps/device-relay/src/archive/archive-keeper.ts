@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import { sessionConfig, type Prisma } from '#database';
+import { sessionConfig, watchedSession, type Prisma, type WatchedSession } from '#database';
 import {
   abandonArchive,
   ArchiveFiles,
@@ -65,7 +64,7 @@ export class ArchiveKeeper {
 
   /** @returns whether there is more to do at once */
   async run(): Promise<boolean> {
-    const client = new pg.Client(
+    const client = watchedSession(
       sessionConfig({
         url: this.databaseUrl,
         applicationName: 'archive-keeper',
@@ -103,7 +102,14 @@ export class ArchiveKeeper {
   /** An empty folder, or that of another installation, would part the archives: nothing leaves for it. */
   private async expectItsFolder(run: RunStatement): Promise<void> {
     const names = await newestArchives(run, KNOWN_ARCHIVES);
-    for (const name of names) if (await this.files.manifest(name)) return;
+    for (const name of names) {
+      // One that cannot be read says nothing about the folder: the next one may.
+      const manifest = await this.files.manifest(name).catch((error: unknown) => {
+        this.logger.error({ err: error, archive: name }, 'the manifest of an archive cannot be read');
+        return null;
+      });
+      if (manifest) return;
+    }
     if (names.length > 0)
       throw new Error(
         `ARCHIVE_DIR has none of the newest archives (${names.join(', ')}): nothing leaves for this folder`,
@@ -211,7 +217,7 @@ class Writing {
   }
 }
 
-function runOn(client: pg.Client): RunStatement {
+function runOn(client: WatchedSession): RunStatement {
   return async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> =>
     (await client.query(text, [...values])).rows as Row[];
 }

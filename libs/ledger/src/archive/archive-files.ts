@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createReadStream, type WriteStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 
@@ -38,6 +37,8 @@ const NAME = /^attempts-[0-9a-z]{26}$/;
 export function isArchiveName(name: string): boolean {
   return NAME.test(name);
 }
+
+const LINE_FEED = 0x0a;
 
 /**
  * Archives as files of a folder: NDJSON with gzip, and a manifest that is renamed into place last. A file has its name only when it
@@ -84,7 +85,7 @@ export class ArchiveFiles {
     source.pipe(unpacked);
     let group: string[] = [];
     try {
-      for await (const line of createInterface({ input: unpacked, crlfDelay: Infinity })) {
+      for await (const line of linesOf(unpacked)) {
         group.push(line);
         if (group.length < atOnce) continue;
         yield group;
@@ -228,4 +229,19 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** At line feeds alone: newer readlines split at separators as well, which JSON leaves in a text as they are. */
+async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let begun: Buffer[] = [];
+  for await (const chunk of source) {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      yield Buffer.concat([...begun, chunk.subarray(from, end)]).toString('utf8');
+      begun = [];
+      from = end + 1;
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from));
+  }
+  if (begun.length > 0) yield Buffer.concat(begun).toString('utf8');
 }

@@ -75,7 +75,8 @@ export async function removeArchived(run: RunStatement, name: string, lines: rea
 export async function noteRemoved(run: RunStatement, name: string): Promise<void> {
   await run(Prisma.sql`
     UPDATE archives SET state = 'removed', removed_at = now(),
-                        removed = (SELECT count(*)::int4 FROM archived_attempts k WHERE k.archive = archives.name)
+                        removed = (SELECT count(*)::int4 FROM archived_attempts k
+                                    WHERE k.id BETWEEN archives.first_id AND archives.last_id AND k.archive = archives.name)
      WHERE name = ${name} AND state = 'written'`);
 }
 

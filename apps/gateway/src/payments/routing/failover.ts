@@ -1,5 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { CallOutcome, ProviderCall } from '#payments';
+import type { Logger } from '#runtime';
+import { LOGGER } from '../../tokens.js';
 import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { PaymentMetrics } from '../payment-metrics.js';
@@ -16,6 +18,7 @@ export class Failover {
     private readonly accounts: ProviderAccounts,
     private readonly health: ProviderHealth,
     private readonly metrics: PaymentMetrics,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** @returns what the payment becomes at its next provider; null: it stays where it is */
@@ -28,13 +31,23 @@ export class Failover {
     if (!mayLeave(call, facts, outcome)) return null;
     const open = facts.alternatives ?? [];
     for (const [index, next] of open.entries()) {
-      const taker = await this.accounts.open(next.account_id);
+      const taker = await this.takerOf(next);
       // One that was disabled meanwhile takes nothing new.
       if (!taker || taker.isDisabled) continue;
       this.metrics.routed(next.provider, 'failover');
       return changeTo({ next, taker, left: open.slice(index + 1) }, facts);
     }
     return null;
+  }
+
+  /** One that cannot be read now takes nothing: what is known of the call before is recorded in any case. */
+  private async takerOf({ account_id: id }: Alternative): Promise<OpenAccount | undefined> {
+    try {
+      return await this.accounts.open(id);
+    } catch (error) {
+      this.logger.warn({ account_id: id, err: error }, 'payments: the next provider cannot be read');
+      return undefined;
+    }
   }
 }
 

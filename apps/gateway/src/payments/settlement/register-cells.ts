@@ -60,8 +60,12 @@ function swapped(match: RegExpExecArray | null): string[] | null {
   return [all, year, month, day];
 }
 
+/** No register is of another time: what a cell says beyond it is no day, and not every database can hold it. */
+const FIRST_MS = Date.UTC(2000, 0, 1);
+const END_MS = Date.UTC(2200, 0, 1);
+
 function dayOf(ms: number): string | null {
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString().slice(0, 10);
+  return ms >= FIRST_MS && ms < END_MS ? new Date(ms).toISOString().slice(0, 10) : null;
 }
 
 /** The 31st of February is none. */

@@ -19,6 +19,8 @@ export interface RegisterRow {
 export type RowReading =
   { kind: 'row'; row: RegisterRow } | { kind: 'left_out' } | { kind: 'unreadable'; number: number; reason: string };
 
+/** What PostgreSQL cannot hold, and what no reference has. */
+const UNSTORABLE = /[\u0000-\u001f\ud800-\udfff]/u;
 const MAX_REF_LENGTH = 100;
 
 export function readRow(sheet: SheetRow, columns: RegisterColumns, form: RegisterForm): RowReading {
@@ -34,6 +36,8 @@ export function readRow(sheet: SheetRow, columns: RegisterColumns, form: Registe
   if (fault !== undefined) return unreadable(fault);
   if (providerRef.length > MAX_REF_LENGTH || ourRef.length > MAX_REF_LENGTH)
     return unreadable(`a reference is longer than ${MAX_REF_LENGTH} characters`);
+  if (UNSTORABLE.test(providerRef) || UNSTORABLE.test(ourRef))
+    return unreadable('a reference has characters that are none');
   const words = [normal(cellOf('kind')), normal(cellOf('status'))];
   const isRefund = form.refund_words.some((word) => words.includes(normal(word)));
   const isPaid = form.paid_words.length === 0 || form.paid_words.some((word) => normal(word) === words[1]);
