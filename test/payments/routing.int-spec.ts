@@ -1,4 +1,6 @@
 // Promise: "auto" takes a payment to the merchant's best provider that can have it, elsewhere only before money moves, and nowhere when none fits.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 import { until } from '../system/until.js';
 import { paymentsFixture, PRICE, type PaymentsAnswer } from './payments-fixture.js';
@@ -178,6 +180,31 @@ describe('when a provider does not answer', () => {
       const view = await fixture.until(id, { status: 'pending' });
       expect([view.provider, await reroutes(id)]).toEqual(['octo', []]);
       await finish(view);
+    }
+  });
+
+  it.each<[string, number, string]>([
+    ['answers each call with a code that its list does not have is there', 200, 'up'],
+    ['answers each call with an error of its server is not there', 503, 'down'],
+  ])('a provider that %s', async (_what, status, wanted) => {
+    await route([{ provider: 'octo' }, { provider: 'payme' }]);
+    let asked = 0;
+    const odd = createServer((_request, response) => {
+      asked += 1;
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":99,"errMessage":"not now"}');
+    });
+    await new Promise<void>((done) => odd.listen(0, '127.0.0.1', done));
+    try {
+      await moveOcto(`http://127.0.0.1:${String((odd.address() as AddressInfo).port)}`);
+      for (let nth = 0; nth < 4; nth += 1) {
+        const { id } = (await auto()).body;
+        expect((await fixture.until(id, { status: 'pending' })).provider).toBe('payme');
+      }
+      expect(asked).toBeGreaterThanOrEqual(3);
+      expect((await health()).status).toBe(wanted);
+    } finally {
+      odd.close();
+      await moveOcto(fixture.simulatorUrl);
     }
   });
 

@@ -147,6 +147,37 @@ it('knows money that went back: here, there, and on both sides', async () => {
   expect(there.body.differences).toEqual({ refund: 1 });
 });
 
+it('sees a second charge under another id, and a refund that names what was never in the register', async () => {
+  const [first, second] = payments;
+  const { body } = await send(
+    csv(
+      right(0),
+      ['second-charge', first?.id ?? '', SOM, null, AT, 'succeeded'],
+      ['refund-1', second?.id ?? '', `-${SOM}`, null, AT, 'возврат'],
+      right(2),
+      right(3),
+    ),
+  );
+  expect(body.differences).toEqual({ duplicate: 1, refund: 1, missing: 1 });
+  const found = await differencesOf(body.id);
+  const seen = found.map(({ kind, payment_id: id, provider_ref: ref, row }) => [kind, id, ref, row]);
+  expect(seen).toEqual([
+    ['duplicate', first?.id, 'second-charge', 3],
+    ['refund', second?.id, 'refund-1', 4],
+    ['missing', second?.id, second?.ref, null],
+  ]);
+});
+
+it('refuses a register whose sums are more than a whole number can hold', async () => {
+  const most = '90071992547409';
+  const rows = ['a', 'b'].map((ref): Cell[] => [ref, null, most, null, AT, null]);
+  expect((await send(csv(...rows.slice(0, 1)))).status).toBe(201);
+  expect((await send(csv(...rows))).body).toMatchObject({
+    code: 'import_unreadable',
+    detail: expect.stringContaining('row 3'),
+  });
+});
+
 it('holds the commission against the merchant’s rule', async () => {
   const rules = [{ provider: 'octo', cost_basis_points: 100 }];
   expect((await fixture.ask('PUT', '/v1/payment-routing', { prefer: 'order', rules })).status).toBe(200);

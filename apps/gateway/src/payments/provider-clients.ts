@@ -19,6 +19,7 @@ import type { ProviderHosts } from '#payments';
 import { reader, type OpenAccount } from './accounts/account-settings.js';
 import { EMULATED_CAPABILITIES } from './emulated/emulated-capabilities.js';
 import { EmulatedProvider } from './emulated/emulated-provider.js';
+import { ProviderHealth } from './routing/provider-health.js';
 
 /** What is possible through this account; some of it has to be enabled by its provider. */
 export function capabilitiesOf(account: Pick<OpenAccount, 'merchantId' | 'provider' | 'values'>): ProviderCapabilities {
@@ -56,6 +57,7 @@ export class ProviderClients {
 
   constructor(
     private readonly prisma: PrismaService,
+    private readonly health: ProviderHealth,
     @Inject(SETTINGS_TOKEN) settings: GatewaySettings,
   ) {
     this.guard = OutgoingGuard.forProviders(settings.PROVIDER_ALLOWED_CIDRS);
@@ -77,9 +79,13 @@ export class ProviderClients {
   }
 
   /** Nothing of a sandbox reaches a provider, whatever its rows say: its client has nothing to send with. */
-  private make({ merchantId, provider, values }: OpenAccount): PaymentProvider {
+  private make({ id, merchantId, provider, values }: OpenAccount): PaymentProvider {
     if (isTestId(merchantId)) return new EmulatedProvider(provider, merchantId, this.prisma);
-    return DEFINITIONS[provider].client(reader({ provider, values }), (request) => this.exchange(request));
+    return DEFINITIONS[provider].client(reader({ provider, values }), async (request) => {
+      const answer = await this.exchange(request);
+      this.health.answered(id, answer.kind === 'answered' && answer.status < 500);
+      return answer;
+    });
   }
 
   private async exchange(

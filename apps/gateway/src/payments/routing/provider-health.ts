@@ -29,6 +29,8 @@ interface CalledAccount {
 export class ProviderHealth implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly failures = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   private readonly writtenMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
+  /** Whether what an account asked last came back with an answer that could be read, whatever it said. */
+  private readonly lastAnswered = new LRUCache<string, boolean>({ max: MAX_ACCOUNTS });
   /** Down by the database, as read lately or written here. */
   private down = new Map<string, ProviderCode>();
   private readonly rounds: Periodic;
@@ -63,10 +65,15 @@ export class ProviderHealth implements OnApplicationBootstrap, BeforeApplication
     return this.rounds.stop();
   }
 
+  /** @param isAnswer something that can be read came back, and no error of the server's own */
+  answered(accountId: string, isAnswer: boolean): void {
+    this.lastAnswered.set(accountId, isAnswer);
+  }
+
   /** Never rejects: what could not be written is written with the next call. */
   async note(account: CalledAccount, outcome: CallOutcome): Promise<void> {
     const { id } = account;
-    const detail = failureOf(outcome);
+    const detail = this.failureOf(id, outcome);
     const failures = detail === null ? 0 : (this.failures.get(id) ?? 0) + 1;
     if (failures === 0) this.failures.delete(id);
     else this.failures.set(id, failures);
@@ -123,11 +130,14 @@ export class ProviderHealth implements OnApplicationBootstrap, BeforeApplication
     );
     this.down = new Map(rows.map(({ account_id: id, provider }) => [id, provider]));
   }
-}
 
-/** Why a call counts as one that was not answered; null: it was, whatever the answer. */
-function failureOf(outcome: CallOutcome): string | null {
-  if (outcome.kind === 'unknown') return outcome.detail.slice(0, 200);
-  // Refused for their number, it is there; and for the number of one merchant's calls the next are not to be held back.
-  return outcome.kind === 'unsent' && outcome.isTooOften !== true ? outcome.detail.slice(0, 200) : null;
+  /**
+   * Why a call counts as one that was not answered; null: it was, whatever the answer. An answer that leaves the money in doubt (a code
+   * outside of the provider's list, a refusal of what may have happened) is `unknown` for the payment, and yet an answer.
+   */
+  private failureOf(id: string, outcome: CallOutcome): string | null {
+    if (outcome.kind === 'unknown') return this.lastAnswered.get(id) === true ? null : outcome.detail.slice(0, 200);
+    // Refused for their number, it is there; and for the number of one merchant's calls the next are not to be held back.
+    return outcome.kind === 'unsent' && outcome.isTooOften !== true ? outcome.detail.slice(0, 200) : null;
+  }
 }

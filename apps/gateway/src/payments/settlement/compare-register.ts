@@ -9,7 +9,15 @@ import { ScratchFolders } from '../../goods/sheets/scratch-folders.js';
 import { UnreadableFile } from '../../goods/sheets/sheet-row.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { PaymentRouting } from '../routing/payment-routing.js';
-import { judgeEntry, type Difference, type KnownPayment, type Period } from './judge-entry.js';
+import {
+  judgeDays,
+  judgePayment,
+  judgeUnknown,
+  type Difference,
+  type KnownPayment,
+  type NamedPayment,
+  type Period,
+} from './judge-payment.js';
 import { readRegister, type ReadRegister } from './read-register.js';
 import { DEFAULT_FORM } from './register-form.js';
 import type { RegisterEntry } from './register-rows.js';
@@ -75,22 +83,25 @@ export class CompareRegister {
     const days = new SettlementDays(period);
     const { rules } = await this.routing.find(merchantId).then((view) => ({ rules: view }));
     for (const { number, reason } of register.unreadable) found.add(unreadable(number, reason));
-    const named = new Set<string>();
+    const named = new NamedPayments();
     for (let at = 0; at < register.entries.length; at += AT_ONCE) {
       const entries = register.entries.slice(at, at + AT_ONCE);
       const known = new KnownPayments(await this.settlements.paymentsOf(accountId, refsOf(entries)));
       for (const entry of entries) {
         const payment = known.of(entry);
-        if (payment && payment.extra_ref === null) named.add(payment.id);
-        days.theirs(entry);
-        judgeEntry(entry, payment, period, expectedCost(rules, provider, payment)).forEach((each) => found.add(each));
+        entry.rows.forEach((row) => days.theirs(row));
+        judgeDays(entry, payment, period).forEach((each) => found.add(each));
+        if (payment) named.add(payment, entry);
+        else found.add(judgeUnknown(entry));
       }
     }
+    for (const each of named.all())
+      judgePayment(each, expectedCost(rules, provider, each.payment)).forEach((every) => found.add(every));
     for await (const payments of this.settlements.taken(accountId, period)) {
       for (const payment of payments) {
         days.ours(payment);
         // What has wholly gone back a provider may leave out.
-        if (named.has(payment.id) || payment.refunded_tiyin >= payment.amount_tiyin) continue;
+        if (named.isCharged(payment.id) || payment.refunded_tiyin >= payment.amount_tiyin) continue;
         found.add(missing(payment));
       }
     }
@@ -121,6 +132,27 @@ class FoundDifferences {
   }
 }
 
+/** Judged when the whole register is read: rows of one payment may stand anywhere in it. */
+class NamedPayments {
+  private readonly byKey = new Map<string, NamedPayment>();
+
+  add(payment: KnownPayment, entry: RegisterEntry): void {
+    const key = `${payment.id} ${payment.extra_ref ?? ''}`;
+    const known = this.byKey.get(key);
+    if (known) known.entries.push(entry);
+    else this.byKey.set(key, { payment, entries: [entry] });
+  }
+
+  all(): Iterable<NamedPayment> {
+    return this.byKey.values();
+  }
+
+  /** A row that says only that money went back does not say that it was taken. */
+  isCharged(id: string): boolean {
+    return this.byKey.get(`${id} `)?.entries.some(({ payments }) => payments > 0) === true;
+  }
+}
+
 class KnownPayments {
   private readonly byRef = new Map<string, KnownPayment>();
   private readonly byOurs = new Map<string, KnownPayment>();
@@ -148,8 +180,7 @@ function refsOf(entries: readonly RegisterEntry[]): { providerRefs: string[]; ou
 }
 
 /** By the first of the merchant's rules that says what this provider keeps of such a sum. */
-function expectedCost({ rules }: ProviderRules, provider: ProviderCode, payment: KnownPayment | null): bigint | null {
-  if (!payment) return null;
+function expectedCost({ rules }: ProviderRules, provider: ProviderCode, payment: KnownPayment): bigint | null {
   const amountTiyin = Number(payment.amount_tiyin);
   const priced = rules.filter((rule) => rule.provider === provider && hasCost(rule));
   // Which card it was is not kept: a rule of cards may be another payment's.

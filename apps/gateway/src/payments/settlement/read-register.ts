@@ -1,7 +1,8 @@
+import { MAX_TIYIN } from '#fiscal-domain';
 import { ProductsFile } from '../../goods/catalog/files/products-file.js';
 import { UnreadableFile, type SheetRow } from '../../goods/sheets/sheet-row.js';
 import { findColumns, headingsMissing, type RegisterColumns, type RegisterForm } from './register-form.js';
-import { addRow, readRow, type RegisterEntry } from './register-rows.js';
+import { addRow, readRow, type RegisterEntry, type RegisterRow } from './register-rows.js';
 
 /** Kept in memory while it is compared: a month of a large shop, or a day of a chain. */
 const MAX_ROWS = 100_000;
@@ -37,6 +38,7 @@ class RegisterReader {
   private before = 0;
   private rows = 0;
   private leftOut = 0;
+  private totalTiyin = 0;
 
   constructor(private readonly form: RegisterForm) {}
 
@@ -49,9 +51,17 @@ class RegisterReader {
     this.rows += 1;
     if (this.rows > MAX_ROWS) throw new UnreadableFile(`The register has more than ${MAX_ROWS} rows; send it by day.`);
     const reading = readRow(row, this.columns, this.form);
-    if (reading.kind === 'row') addRow(this.entries, reading.row);
+    if (reading.kind === 'row') this.add(reading.row);
     else if (reading.kind === 'left_out') this.leftOut += 1;
     else this.note(reading);
+  }
+
+  /** Whatever is added up of the rows afterwards stays a whole number. */
+  private add(row: RegisterRow): void {
+    this.totalTiyin += row.paidTiyin + row.refundedTiyin + (row.commissionTiyin ?? 0);
+    if (this.totalTiyin > MAX_TIYIN)
+      throw new UnreadableFile(`The sums up to row ${row.number} are together more than ${MAX_TIYIN} tiyin.`);
+    addRow(this.entries, row);
   }
 
   result(): ReadRegister {

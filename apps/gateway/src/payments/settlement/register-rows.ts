@@ -71,22 +71,27 @@ function sumsOf(cellOf: (field: RegisterField) => string, form: RegisterForm, is
     : { paidTiyin: amount, refundedTiyin: Math.abs(refunded), commissionTiyin };
 }
 
-/** All rows of one payment together. */
-export interface RegisterEntry extends RegisterRow {
+/** All rows under one id of the provider's together; where it has none, under one of ours. */
+export interface RegisterEntry {
+  providerRef: string | null;
+  ourRef: string | null;
+  paidTiyin: number;
+  refundedTiyin: number;
+  commissionTiyin: number | null;
   /** Rows that say that it was paid. */
   payments: number;
+  rows: RegisterRow[];
 }
 
-/** Adds a row to those of the same payment. */
+/** Adds a row to those under the same id. */
 export function addRow(entries: Map<string, RegisterEntry>, row: RegisterRow): void {
   const key = row.providerRef ?? `our:${row.ourRef ?? ''}`;
-  const known = entries.get(key);
-  const payments = row.paidTiyin > 0 ? 1 : 0;
-  if (!known) {
-    entries.set(key, { ...row, payments });
-    return;
-  }
-  known.payments += payments;
+  const { providerRef, ourRef } = row;
+  const none = { paidTiyin: 0, refundedTiyin: 0, commissionTiyin: null, payments: 0 };
+  const known = entries.get(key) ?? { providerRef, ourRef, ...none, rows: [] };
+  entries.set(key, known);
+  known.rows.push(row);
+  known.payments += row.paidTiyin > 0 ? 1 : 0;
   known.paidTiyin += row.paidTiyin;
   known.refundedTiyin += row.refundedTiyin;
   known.ourRef ??= row.ourRef;

@@ -1,5 +1,5 @@
-import type { Period } from './judge-entry.js';
-import type { RegisterEntry } from './register-rows.js';
+import type { Period } from './judge-payment.js';
+import type { RegisterRow } from './register-rows.js';
 import type { SettlementDay, TakenPayment } from './settlement.repository.js';
 
 const MS_PER_DAY = 86_400_000;
@@ -17,10 +17,10 @@ export class SettlementDays {
   }
 
   /** Rows of other days are differences of their own. */
-  theirs({ day, payments, paidTiyin, refundedTiyin, commissionTiyin }: RegisterEntry): void {
+  theirs({ day, paidTiyin, refundedTiyin, commissionTiyin }: RegisterRow): void {
     const sums = this.days.get(day)?.theirs;
     if (!sums) return;
-    sums.payments += payments;
+    sums.payments += paidTiyin > 0 ? 1 : 0;
     sums.paid += paidTiyin;
     sums.refunded += refundedTiyin;
     sums.commission += commissionTiyin ?? 0;

@@ -1,4 +1,4 @@
-import type { DifferenceKind } from './judge-entry.js';
+import type { DifferenceKind } from './judge-payment.js';
 import type { DifferenceRow, SettlementReport, SettlementRow } from './settlement.repository.js';
 
 /** As the API shows it: tiyin, days in Tashkent. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, ReportDatabase, PrismaService } from '#database';
 import type { ProviderCode } from '#payments';
 import type { PageRequest } from '../../http/paging.js';
-import type { Difference, DifferenceKind, KnownPayment, Period } from './judge-entry.js';
+import type { Difference, DifferenceKind, KnownPayment, Period } from './judge-payment.js';
 import type { RegisterForm } from './register-form.js';
 
 /** Sums of one day in Tashkent, tiyin. */

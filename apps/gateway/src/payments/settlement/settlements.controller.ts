@@ -13,7 +13,7 @@ import { notFound, ownId } from '../../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
 import { CompareRegister } from './compare-register.js';
-import type { Period } from './judge-entry.js';
+import type { Period } from './judge-payment.js';
 import { realDay } from './register-cells.js';
 import { REGISTER_FIELDS, type RegisterField } from './register-form.js';
 import { SettlementForms, type FormView } from './settlement-forms.js';
