@@ -28,7 +28,7 @@ export function printWelcome(facts, { dataDir, env }) {
   const shown = inside.startsWith('..') || path.isAbsolute(inside) ? dataDir : inside;
   const receipt = JSON.stringify({
     items: [{ name: demo.product_name, price: demo.price ?? 1_500_000, qty: 1 }],
-    payment: { method: 'cash', provider: 'cash' },
+    payment: { method: 'cash' },
     cashier_id: demo.cashier_id,
   });
   console.log(`

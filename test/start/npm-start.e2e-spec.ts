@@ -230,6 +230,15 @@ test('Ctrl-C stops everything, and soon', async () => {
   expect(livingCommands()).toEqual([]);
 });
 
+test('in the background npm’s own process is the one to end, and everything ends with it', async () => {
+  const behind = new StartedSystem(dataDir, ports, ['start'], 'npm');
+  await behind.says('Running.');
+  expect(livingCommands()).not.toEqual([]);
+  await behind.ends('SIGTERM');
+  expect(behind.said).toContain('Stopped.');
+  expect(livingCommands()).toEqual([]);
+});
+
 test('a busy database port is one sentence, and nothing is left running', async () => {
   const busy = createServer();
   await new Promise<void>((resolve) => busy.listen(Number(ports['POSTGRES_PORT']), '127.0.0.1', resolve));

@@ -15,8 +15,9 @@ export class StartedSystem {
     readonly dataDir: string,
     readonly env: Record<string, string>,
     script = ['scripts/start.mjs'],
+    program = process.execPath,
   ) {
-    this.child = spawn(process.execPath, script, {
+    this.child = spawn(program, script, {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, ...env },
     });

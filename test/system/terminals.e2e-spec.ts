@@ -269,7 +269,7 @@ test('a register that becomes another merchant’s terminal later is stopped bef
   expect(await sellAll(owner, held.body.id, 1)).toEqual(registered(1, 1));
 });
 
-/** Sums by which the tax office's documents tell three sales apart. */
+/** By these sums the tax office's documents say whose they are. */
 const [IN_HAND, BEHIND, OF_BUYER] = [224_000, 336_000, 448_000];
 
 test.each([

@@ -67,6 +67,7 @@ export async function mustCompile(fgw: FiscalGateway): Promise<void> {
   const created = await fgw.receipts.create({ ...sale, external_id: 'S-1' });
   if (created.status === 'registered') void created.fiscal.verification_url;
   await fgw.receipts.refund(created.id, {}, { idempotencyKey: 'k' });
+  await fgw.receipts.refund(created.id, undefined, { idempotencyKey: 'k' });
   await fgw.receipts.batch([{ ...sale, external_id: 'S-2' }]);
   for await (const { total } of fgw.receipts.list({ status: 'registered', total_min: 100, limit: 50 }))
     void total.toFixed();

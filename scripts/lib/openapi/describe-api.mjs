@@ -179,9 +179,7 @@ class OperationWriter {
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[^\u0000-\u001F/]+$` },
     }));
     const inQuery = route.query ? this.bodies.queryOf(route.query) : [];
-    const isCreate =
-      route.method === 'post' &&
-      (route.scopes ?? []).some((scope) => /^(receipts|refunds|payments):write$/.test(scope));
+    const isCreate = route.method === 'post' && CREATES.has(route.path);
     const isStream = route.answers?.mediaTypes?.includes('text/event-stream') === true;
     return [...inPath, ...inQuery, ...(isCreate ? CREATE_HEADERS : []), ...(isStream ? STREAM_HEADERS : [])];
   }
@@ -282,6 +280,9 @@ const FORMS = /** @type {Readonly<Record<string, Schema>>} */ ({
 /** A file or a page, of which no more is known here. */
 const ANY_BYTES = { type: 'string', maxLength: 1_073_741_824 };
 
+/** Calls that make a receipt: the controllers that read these headers. */
+const CREATES = new Set(['/v1/receipts', '/v1/receipts/{id}/refunds', '/v1/payments']);
+
 const CREATE_HEADERS = [
   {
     ...{ name: 'Idempotency-Key', in: 'header', required: false },
@@ -290,7 +291,8 @@ const CREATE_HEADERS = [
   },
   {
     ...{ name: 'Prefer', in: 'header', required: false },
-    description: '`respond-async`, or `wait=N`: seconds to wait for the register.',
+    description:
+      '`wait=N`: seconds to wait for the register, 60 at most, 10 without this header; `respond-async`: none.',
     schema: { type: 'string', maxLength: 255, pattern: String.raw`^[\x20-\x7E]*$` },
   },
 ];

@@ -75,10 +75,10 @@ export class Receipts {
     return asReceipt(await this.api.repeat('/v1/receipts', { body: sale }, waiting(options)));
   }
 
-  /** Takes a sale back, wholly (`{}`) or in part. */
-  refund(saleId: string, refund: RefundBody, options: SaleOptions & Keyed): Promise<Receipt>;
+  /** Takes a sale back, in part or wholly (`{}` or nothing: everything that is left). */
+  refund(saleId: string, refund: RefundBody | undefined, options: SaleOptions & Keyed): Promise<Receipt>;
   refund(saleId: string, refund: RefundBody & Named, options?: SaleOptions): Promise<Receipt>;
-  async refund(saleId: string, refund: RefundBody, options: SaleOptions = {}): Promise<Receipt> {
+  async refund(saleId: string, refund: RefundBody = {}, options: SaleOptions = {}): Promise<Receipt> {
     assertNamed(refund, options);
     const parameters = { path: { id: saleId }, body: refund };
     return asReceipt(await this.api.repeat('/v1/receipts/{id}/refunds', parameters, waiting(options)));
