@@ -78,12 +78,25 @@ test('Redis wants a password, and nothing takes all of the machine', () => {
   }
 });
 
+test('the log is archived only on request, and beside something that takes old log away', () => {
+  const { postgres, backup, restore } = compose.services;
+  expect(postgres?.command).toContain('archive_mode=${WAL_ARCHIVE:-off}');
+  const folder = '${BACKUP_VOLUME:-backup}:/backup';
+  expect([backup?.profiles, restore?.profiles]).toEqual([['backup'], ['restore']]);
+  expect([postgres?.volumes, backup?.volumes]).toEqual([
+    expect.arrayContaining([folder]),
+    expect.arrayContaining([folder]),
+  ]);
+  expect(restore?.volumes).toContain(`${folder}:ro`);
+  expect(existsSync(join(ROOT, 'docker', 'backup', 'archive-wal.sh'))).toBe(true);
+});
+
 test('the demo register refuses payments that a real module would refuse', () => {
   expect(compose.services['register']?.environment).toMatchObject({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });
 });
 
 test('every service has a health check, except the one that ends and those whose image has nothing to ask with', () => {
-  const without = ['migrate', 'tempo', 'loki', 'alloy'];
+  const without = ['migrate', 'restore', 'tempo', 'loki', 'alloy'];
   for (const [name, { healthcheck }] of Object.entries(compose.services)) {
     expect([name, healthcheck?.test !== undefined]).toEqual([name, !without.includes(name)]);
   }

@@ -9,6 +9,13 @@ interface Row {
   standbys: number;
   age: number;
   lanes: number;
+  archiver: Archiver;
+}
+
+/** As pg_stat_archiver has it; null: never. */
+export interface Archiver {
+  failed_wal: string | null;
+  failed_after_success: boolean | null;
 }
 
 /** A setting of the server that is not as it has to be: [name, right values, state, what follows from it]. */
@@ -50,6 +57,9 @@ export async function checkDatabase(database: PrismaService): Promise<Finding[]>
            (SELECT jsonb_object_agg(name, setting) FROM pg_settings WHERE name = ANY(${names}::text[])) AS settings,
            (SELECT count(*)::int4 FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
            (SELECT count(*)::int4 FROM pg_stat_replication) AS standbys,
+           (SELECT jsonb_build_object('failed_wal', last_failed_wal, 'failed_after_success',
+                                      last_failed_time > coalesce(last_archived_time, '-infinity'))
+              FROM pg_stat_archiver) AS archiver,
            (SELECT max(age(datfrozenxid))::float8 FROM pg_database) AS age,
            (SELECT count(*)::int4 FROM lanes) AS lanes`;
   if (!row) throw new Error('the database returned nothing');
@@ -65,6 +75,7 @@ export async function checkDatabase(database: PrismaService): Promise<Finding[]>
           do: 'PostgreSQL 15 or newer is needed.',
         },
     ...SETTINGS.map((rule) => settingFinding(rule, row.settings)),
+    archiverFinding(row.archiver),
     standbyFinding(row),
     ...roomFindings(row),
     judged(
@@ -94,6 +105,14 @@ function settingFinding(
 ): Finding {
   const value = settings[name] ?? 'unknown';
   return right.includes(value) ? well(name, value) : { check: name, state, found: value, do: advice };
+}
+
+/** What cannot be archived stays on the server's disk until that is full. */
+export function archiverFinding({ failed_wal: failed, failed_after_success: isFailing }: Archiver): Finding {
+  if (isFailing !== true) return well('archiving of the log', 'no failure since the last success');
+  const advice =
+    'See the log of the server for what archive_command said: until it works, the log grows on its disk and a lost disk loses what is not archived (docs/backup.md).';
+  return { check: 'archiving of the log', state: 'bad', found: `${String(failed)} could not be archived`, do: advice };
 }
 
 function standbyFinding({ settings, standbys }: Row): Finding {
