@@ -8,6 +8,7 @@ export interface ComposeService {
   image: string;
   build?: string;
   command?: string[];
+  entrypoint?: string[];
   environment?: Record<string, string>;
   healthcheck?: { test?: string[]; disable?: boolean };
   stop_grace_period?: string;
@@ -25,9 +26,26 @@ export interface ComposeFile {
   volumes?: Record<string, unknown>;
 }
 
-/** docker-compose.yml with its anchors merged; `${…}` stays as written. */
-export function readComposeFile(): ComposeFile {
-  return parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as ComposeFile;
+/** A compose file with its anchors merged; `${…}` stays as written. */
+export function readComposeFile(name = 'docker-compose.yml'): ComposeFile {
+  return parse(readFileSync(join(ROOT, name), 'utf8'), { merge: true }) as ComposeFile;
+}
+
+/** One file over another, as `docker compose -f … -f …` puts them together: settings one by one, volumes by their place, commands whole. */
+export function mergedComposeFile(base: ComposeFile, over: ComposeFile): ComposeFile {
+  const services = { ...base.services };
+  for (const [name, more] of Object.entries(over.services)) {
+    const known = services[name];
+    if (!known) throw new Error(`${name} is not in the file below`);
+    services[name] = {
+      ...known,
+      ...more,
+      environment: { ...known.environment, ...more.environment },
+      healthcheck: { ...known.healthcheck, ...more.healthcheck },
+      volumes: [...(known.volumes ?? []), ...(more.volumes ?? [])],
+    };
+  }
+  return { ...base, services };
 }
 
 /** Resolves `${NAME}`, `${NAME:-default}` and `${NAME:?message}` the way docker compose does. */

@@ -24,7 +24,8 @@ test('matches the Compose specification', () => {
     isOldName(key, value) ? undefined : value,
   );
   const validate = ajv.compile(schema as object);
-  expect([validate(compose), validate.errors]).toEqual([true, null]);
+  for (const file of [compose, readComposeFile('docker-compose.tls.yml')])
+    expect([validate(file), validate.errors]).toEqual([true, null]);
   expect(validate({ services: { gateway: { comand: ['node'] } } })).toBe(false);
 });
 
@@ -76,6 +77,20 @@ test('Redis wants a password, and nothing takes all of the machine', () => {
     const limits = { memory: expect.stringMatching(/^\$\{[A-Z]+_MEMORY:-\d+[gm]\}$/) };
     expect([name, service?.deploy, service?.pids_limit]).toEqual([name, { resources: { limits } }, expect.any(Number)]);
   }
+});
+
+test('with TLS both servers do what they do without it', () => {
+  const over = readComposeFile('docker-compose.tls.yml').services;
+  for (const name of ['postgres', 'redis']) {
+    const { command = [] } = compose.services[name] ?? {};
+    expect([name, over[name]?.command?.slice(0, command.length)]).toEqual([name, command]);
+  }
+  const talking = ours.filter(([, { environment = {} }]) => 'DATABASE_URL' in environment).map(([name]) => name);
+  for (const name of talking)
+    expect([name, over[name]?.environment?.['DATABASE_URL']]).toEqual([
+      name,
+      expect.stringContaining('sslmode=verify-full'),
+    ]);
 });
 
 test('the log is archived only on request, and beside something that takes old log away', () => {

@@ -16,7 +16,7 @@ const ROOT = process.cwd();
 const README = readFileSync(join(ROOT, 'libs', 'sdk', 'README.md'), 'utf8');
 const SCOPES = [
   ...['receipts:write', 'receipts:read', 'refunds:write', 'catalog:write', 'catalog:read'],
-  ...['devices:admin', 'clients:admin'],
+  ...['devices:admin', 'clients:admin', 'webhooks:admin'],
 ];
 const execute = promisify(execFile);
 const blocks = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
@@ -70,7 +70,9 @@ function programOf(): string {
       block.includes('followPages') ? `try {\n${block}} catch (error) { if (!signal.aborted) throw error; }\n` : block,
     )
     .join('\n')
-    .replace('https://fiscal.example.uz', url);
+    .replace('https://fiscal.example.uz', url)
+    // No name of the outside world resolves here.
+    .replace('https://shop.example.uz/hook', 'http://127.0.0.1:9/hook');
   const imports = [...code.matchAll(/^import .*$/gm)].map(([line]) => line);
   return `${imports.join('\n')}\n${PRELUDE}\n${code.replace(/^import .*$/gm, '')}\nconsole.log('verified', event.type);\n`;
 }
