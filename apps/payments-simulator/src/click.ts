@@ -54,9 +54,10 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
     return { ...OK, invoice_id: book.invoices.size };
   });
   server.post(`${base}/card_token/payment`, (request) => {
-    const body = request.body as { amount: number; transaction_parameter: string };
+    const body = request.body as { amount: number; transaction_parameter?: string };
     const amount = somToTiyin(body.amount);
-    if (amount.kind !== 'ok') return { error_code: -2, error_note: 'amount' };
+    if (amount.kind !== 'ok' || body.transaction_parameter === undefined)
+      return { error_code: -2, error_note: 'fields' };
     const payment = book.open(body.transaction_parameter, amount.tiyin);
     if (faults.draw(['decline'])) payment.status = 'declined';
     else capture(payment);

@@ -63,8 +63,12 @@ class OctoBook {
     if (body['accept_status'] === 'cancel') this.later(() => giveBack(payment));
     else {
       const sum = somToTiyin(Number(body['final_amount'] ?? tiyinToSomNumber(payment.amountTiyin)));
-      if (sum.kind !== 'ok' || sum.tiyin !== payment.amountTiyin) return failure(3, 'Wrong amount');
-      this.later(() => capture(payment));
+      if (sum.kind !== 'ok' || sum.tiyin <= 0 || sum.tiyin > payment.amountTiyin) return failure(3, 'Wrong amount');
+      this.later(() => {
+        // Less than was held may be confirmed; the rest goes back to the card.
+        payment.amountTiyin = sum.tiyin;
+        capture(payment);
+      });
     }
     return done(this.view(octo));
   }

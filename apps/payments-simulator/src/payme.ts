@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { paymeAuthorization } from '#payments';
+import { isObject, paymeAuthorization } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
@@ -217,8 +217,9 @@ export class PaymeFiscal {
 
   follow(payment: SimPayment, detail: unknown): void {
     const [sale, refund] = ['sale', 'refund'].map((type) => payment.documents.find((each) => each.type === type));
-    const isDetailed = typeof detail === 'object' && detail !== null;
-    if (payment.status === 'captured' && !sale && isDetailed) this.register(payment, 'sale', linesOf(detail as Params));
+    // Some clients send one without lines: there is nothing to sell.
+    const isDetailed = isObject(detail) && Array.isArray(detail['items']);
+    if (payment.status === 'captured' && !sale && isDetailed) this.register(payment, 'sale', linesOf(detail));
     if (payment.status === 'refunded' && sale && !refund) this.register(payment, 'refund', null);
   }
 

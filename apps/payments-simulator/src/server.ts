@@ -33,7 +33,10 @@ const API =
  */
 export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): FastifyInstance {
   const { accounts = () => NO_ACCOUNTS, observe = () => undefined } = options;
-  const server = Fastify({ logger: false, keepAliveTimeout: 72_000, forceCloseConnections: true });
+  const server = Fastify({
+    ...{ logger: false, keepAliveTimeout: 72_000, forceCloseConnections: true },
+    routerOptions: { ignoreTrailingSlash: true },
+  });
   const faults = new Faults(options.random);
   const money = new Money();
   server.removeAllContentTypeParsers();

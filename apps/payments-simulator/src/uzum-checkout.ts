@@ -74,7 +74,7 @@ export class UzumCheckoutBook {
     return done({ operationId: operation.operationId, mdOrder: payment.id });
   }
 
-  complete(order: Order, amount: number, operationId: string): Body {
+  complete(order: Order, amount: number, operationId: string | null): Body {
     if (order.payment.status !== 'held') return failure(3000, 'Invalid payment status');
     if (amount !== order.payment.amountTiyin) return failure(3002, 'Invalid amount, currency, or fee');
     const operation = begin(order, 'COMPLETE', operationId);
@@ -82,14 +82,14 @@ export class UzumCheckoutBook {
     return done({ operationId: operation.operationId });
   }
 
-  reverse(order: Order, operationId: string): Body {
+  reverse(order: Order, operationId: string | null): Body {
     if (order.payment.status !== 'held') return failure(3000, 'Invalid payment status');
     const operation = begin(order, 'REVERSE', operationId);
     this.finish(operation, () => giveBack(order.payment));
     return done({ operationId: operation.operationId });
   }
 
-  refund(order: Order, body: Body, operationId: string): Body {
+  refund(order: Order, body: Body, operationId: string | null): Body {
     const { payment, cart } = order;
     if (payment.status !== 'captured') return failure(3000, 'Invalid payment status');
     if (cart !== null && body['cart'] === undefined)
@@ -205,11 +205,12 @@ export function addUzumCheckout(server: FastifyInstance, book: UzumCheckoutBook)
     const order = orderOfRequest(request);
     return order ? act(order) : failure(3005, 'Payment with the specified paymentId not found');
   };
-  /** Whatever has a key is done once. */
-  const once = (request: FastifyRequest, act: (order: Order, key: string) => Body): Body =>
+  /** Whatever has a key is done once; clients that send none begin an operation with each call. */
+  const once = (request: FastifyRequest, act: (order: Order, key: string | null) => Body): Body =>
     withOrder(request, (order) => {
-      const key = String(request.headers['x-operation-id']);
-      const isKnown = order.operations.some(({ merchantOperationId }) => merchantOperationId === key);
+      const header = request.headers['x-operation-id'];
+      const key = typeof header === 'string' ? header : null;
+      const isKnown = key !== null && order.operations.some(({ merchantOperationId: id }) => id === key);
       return isKnown ? failure(3028, 'Operation already exists') : act(order, key);
     });
   const bodyOf = (request: FastifyRequest): Body => request.body as Body;

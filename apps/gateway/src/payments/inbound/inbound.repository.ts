@@ -124,6 +124,18 @@ export class InboundRepository {
     return rows[0] ?? null;
   }
 
+  /** An attempt by the number that its Prepare was answered with, and by Click's number of the payment. */
+  async findAttempt(
+    tx: Tx,
+    { paymentId, number, paymentNumber }: { paymentId: string; number: string; paymentNumber: string },
+  ): Promise<TransactionRow | null> {
+    const rows = await tx.$queryRaw<TransactionRow[]>`
+      SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
+             cancel_time_ms, reason, attempt_number FROM provider_transactions
+       WHERE payment_id = ${paymentId} AND attempt_number::text = ${number} AND payment_number = ${paymentNumber}`;
+    return rows[0] ?? null;
+  }
+
   /** By the provider's own id of it. */
   async findByProviderRef(tx: Tx, accountId: string, providerRef: string): Promise<string | null> {
     const [row] = await tx.$queryRaw<{ id: string }[]>`
