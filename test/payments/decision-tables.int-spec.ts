@@ -258,6 +258,7 @@ describe('Click', () => {
 
   it.each([
     ['a missing field', {}, { click_paydoc_id: '' }, -8, 'Error in request from click'],
+    ['a number of the payment that is none', {}, { click_paydoc_id: '7\u0000' }, -8, 'Error in request from click'],
     ['a wrong signature', {}, { secret: 'WRONG' }, -1, 'SIGN CHECK FAILED!'],
     ['another service', {}, { service_id: '54321' }, -1, 'SIGN CHECK FAILED!'],
     ['an action that does not exist', {}, { action: '2' }, -3, 'Action not found'],

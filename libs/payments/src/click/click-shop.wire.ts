@@ -56,7 +56,8 @@ export function readClickRequest(
   if (NEEDED.some((name) => at(name) === '' || at(name).length > LONGEST)) return fault(-8);
   const isComplete = at('action') === '1';
   if (isComplete && at('merchant_prepare_id') === '') return fault(-8);
-  if (!/^-?\d{1,9}$/.test(at('error')) || !/^\d{1,19}$/.test(at('click_trans_id'))) return fault(-8);
+  const ids = [at('click_trans_id'), at('click_paydoc_id')];
+  if (!/^-?\d{1,9}$/.test(at('error')) || ids.some((id) => !/^\d{1,19}$/.test(id))) return fault(-8);
   const signed: ClickSigned = {
     clickTransId: at('click_trans_id'),
     serviceId: at('service_id'),
