@@ -356,7 +356,8 @@ export class PaymentsFixture {
     await this.notify(id);
   }
 
-  private async rejected(id: string): Promise<void> {
+  /** The register has refused it. */
+  async rejected(id: string): Promise<void> {
     const rejection = JSON.stringify({ code: 'E-013', rule: null, detail: 'refused', line: null });
     await this.gateway.prisma.$executeRaw`
       UPDATE receipts SET status = 'rejected', rejection = ${rejection}::jsonb WHERE id = ${id} AND status = 'accepted'`;

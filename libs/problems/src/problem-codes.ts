@@ -118,6 +118,7 @@ export const PROBLEMS = {
   provider_unknown: never(422, 'The payment provider is not set up'),
   no_provider_fits: never(422, 'No payment provider takes this payment'),
   payment_not_cancellable: never(409, 'The payment can no longer be cancelled'),
+  payment_of_one_receipt: never(409, 'The payment is for one receipt'),
   payment_not_capturable: never(409, 'The payment does not wait for its capture'),
   payment_not_deliverable: never(409, 'The payment is not paid'),
   payment_not_confirmable: never(409, 'The payment does not wait for a code'),

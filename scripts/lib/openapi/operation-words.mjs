@@ -194,6 +194,7 @@ export const SUMMARIES = /** @type {Readonly<Record<string, string>>} */ ({
   'POST /v1/payments/{id}/capture': 'Capture a payment that is held',
   'POST /v1/payments/{id}/confirm': 'Confirm a payment with its code',
   'POST /v1/payments/{id}/delivered': 'Say whether the sale was delivered',
+  'POST /v1/payments/{id}/refunds': 'Give back a payment for several receipts',
   'GET /v1/platform/classifier': 'Show the versions of the classification register',
   'POST /v1/platform/classifier/back': 'Go back to an earlier classification register',
   'POST /v1/platform/classifier/resume': 'Fetch the classification register again',

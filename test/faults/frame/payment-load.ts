@@ -5,8 +5,8 @@ import type { PaymentsRig } from '../../system/payments-rig.js';
 export interface SoldOnline {
   paymentId: string;
   receiptId: string;
-  /** Name of its only item, which comes out at the OFD. */
-  marker: string;
+  /** Name of the only item of each of its receipts, which comes out at the OFD. */
+  markers: string[];
 }
 
 export interface PaymentLoadOptions {
@@ -27,6 +27,9 @@ const PRESSES = 4;
 /** Between the request and the page. */
 const IS_ASKED: readonly string[] = ['created', 'authorizing', 'authorize_unknown'];
 const PRICE_TIYIN = 112_000;
+/** Every so often the money is for two sellers, each with a receipt at a register of its own. */
+const CART_EVERY = 4;
+const itemNamed = (name: string) => ({ sku: 'sku-0', name, price: PRICE_TIYIN, qty: 1 });
 
 /** Shops whose sales are paid online: each sale under its own key, asked again until it is answered. */
 export class PaymentLoad {
@@ -64,7 +67,8 @@ export class PaymentLoad {
       const marker = `${this.options.prefix}-${String(nth)}`;
       const answered = await this.pay(nth, marker);
       if (!answered) continue;
-      this.sold.push({ paymentId: answered.id, receiptId: answered.receipt.id, marker });
+      const markers = [marker, ...answered.further_receipts.map(({ items }) => items[0]?.name ?? '')];
+      this.sold.push({ paymentId: answered.id, receiptId: answered.receipt.id, markers });
       const view = await this.whenBegun(answered);
       if (view.status === 'pending') await this.pressUntilBegun(view);
     }
@@ -75,9 +79,12 @@ export class PaymentLoad {
     const { client } = this.rig.system;
     const { tills } = client.merchant;
     const body = client.saleOf(nth % tills.length, {
-      items: [{ sku: 'sku-0', name: marker, price: PRICE_TIYIN, qty: 1 }],
+      items: [itemNamed(marker)],
       payment: { method: 'online', ...this.options.ways[nth % this.options.ways.length] },
       device_id: tills[nth % tills.length]?.deviceId,
+      ...(nth % CART_EVERY === 0 && {
+        further_receipts: [{ items: [itemNamed(`${marker}/2`)], device_id: tills[(nth + 1) % tills.length]?.deviceId }],
+      }),
     });
     const deadline = Date.now() + GIVE_UP_MS;
     let last = '';

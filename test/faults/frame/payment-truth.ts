@@ -8,16 +8,20 @@ import type { SoldOnline } from './payment-load.js';
 interface LedgerRow {
   id: string;
   state: string;
-  receipt: string;
-  /** Of the sale's refund. */
-  refund: string | null;
-  refunds: number;
+  sales: SaleRow[];
   /** Sums that have still to go back. */
   open_refunds: number;
   reason: string | null;
   /** For people who read a failure: how often it was tried, and in how many seconds the next try is. */
   failures: number;
   due_in: number | null;
+}
+
+/** One receipt of a payment. */
+interface SaleRow {
+  status: string;
+  /** Of the sale's refund. */
+  refund: string | null;
 }
 
 /** What really happened to the money of one order, over all that the provider knows of it. */
@@ -45,26 +49,26 @@ export async function judgePayments(
   const rows = await read();
   const money = moneyByOrder(await rig.simulated());
   const documents = await documentsByMarker(rig, rows, prefix);
-  const markers = new Map(sold.map(({ paymentId, marker }) => [paymentId, marker]));
+  const markers = new Map(sold.map(({ paymentId, markers: each }) => [paymentId, each]));
   const judged = rows.map((row) => {
     const { captures, refunds, held } = money.get(row.id) ?? { captures: 0, refunds: 0, held: 0 };
-    const papers = documents.get(markers.get(row.id) ?? '') ?? { sales: 0, refunds: 0 };
+    const papers = (markers.get(row.id) ?? ['']).map((each) => documents.get(each) ?? { sales: 0, refunds: 0 });
     const isPaid = captures > refunds;
-    const hasReceipt = papers.sales > papers.refunds;
+    const made = papers.filter((paper) => paper.sales > paper.refunds).length;
     return {
       row,
       stuck: !isEnded(row),
-      moneyWithoutReceipt: isPaid && !hasReceipt,
-      receiptWithoutMoney: !isPaid && hasReceipt,
+      moneyWithoutReceipt: isPaid && made < papers.length,
+      receiptWithoutMoney: !isPaid && made > 0,
       doubleCharge: captures > 1 || refunds > 1 || captures - refunds > 1,
-      doubleReceipt: papers.sales > 1 || papers.refunds > 1,
+      doubleReceipt: papers.some((paper) => paper.sales > 1 || paper.refunds > 1),
       stillHeld: held > 0,
     };
   });
   const listed = (what: Exclude<keyof (typeof judged)[number], 'row'>): string[] =>
     judged
       .filter((one) => one[what])
-      .map(({ row }) => `${row.id} (${row.state}, ${row.receipt}, ${String(row.reason)}, ${dueOf(row)})`);
+      .map(({ row }) => `${row.id} (${row.state}, ${salesOf(row)}, ${String(row.reason)}, ${dueOf(row)})`);
   const failures = [...complaints.slice(0, SAMPLES)];
   const counted = (what: Parameters<typeof listed>[0]): number => {
     const found = listed(what);
@@ -87,10 +91,11 @@ export async function judgePayments(
 function readLedger(rig: PaymentsRig, prefix: string): Promise<LedgerRow[]> {
   return sql<LedgerRow>(
     rig.system.database,
-    `SELECT p.id, p.state::text AS state, r.status::text AS receipt, p.reason, p.failures,
+    `SELECT p.id, p.state::text AS state, p.reason, p.failures,
             extract(epoch FROM p.due_at - now())::int AS due_in,
-            (SELECT min(b.status::text) FROM receipts b WHERE b.refund_of = r.id) AS refund,
-            (SELECT count(*)::int FROM receipts b WHERE b.refund_of = r.id) AS refunds,
+            (SELECT jsonb_agg(jsonb_build_object('status', s.status::text, 'refund',
+                              (SELECT min(b.status::text) FROM receipts b WHERE b.refund_of = s.id)) ORDER BY s.id)
+               FROM receipts s WHERE s.id = ANY(array_prepend(p.receipt_id, p.further_receipts))) AS sales,
             (SELECT count(*)::int FROM payment_refunds f WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested'))
               AS open_refunds
        FROM payments p JOIN receipts r ON r.id = p.receipt_id WHERE r.idempotency_key LIKE $1`,
@@ -102,10 +107,18 @@ function dueOf({ failures, due_in: dueIn }: LedgerRow): string {
   return `${String(failures)} × in vain, due in ${String(dueIn)} s`;
 }
 
-function isEnded({ state, receipt, refund, open_refunds: openRefunds }: LedgerRow): boolean {
-  if (state === 'captured') return receipt === 'registered' && refund === null && openRefunds === 0;
-  if (!WITHOUT_MONEY.includes(state) || openRefunds > 0) return false;
-  return receipt === 'cancelled' || receipt === 'rejected' || (receipt === 'registered' && refund === 'registered');
+function isEnded({ state, sales, open_refunds: openRefunds }: LedgerRow): boolean {
+  if (openRefunds > 0) return false;
+  if (state === 'captured') return sales.every(({ status, refund }) => status === 'registered' && refund === null);
+  return WITHOUT_MONEY.includes(state) && sales.every(isUndone);
+}
+
+function isUndone({ status, refund }: SaleRow): boolean {
+  return status === 'cancelled' || status === 'rejected' || (status === 'registered' && refund === 'registered');
+}
+
+function salesOf({ sales }: LedgerRow): string {
+  return sales.map(({ status, refund }) => `${status}${refund === null ? '' : ` and refund ${refund}`}`).join(' + ');
 }
 
 function moneyByOrder(payments: readonly RigPayment[]): Map<string, Money> {
@@ -123,8 +136,9 @@ async function documentsByMarker(
   rows: readonly LedgerRow[],
   prefix: string,
 ): Promise<Map<string, { sales: number; refunds: number }>> {
-  const registered = rows.filter(({ receipt }) => receipt === 'registered').length;
-  const refunded = rows.filter(({ refund }) => refund === 'registered').length;
+  const sales = rows.flatMap((row) => row.sales);
+  const registered = sales.filter(({ status }) => status === 'registered').length;
+  const refunded = sales.filter(({ refund }) => refund === 'registered').length;
   const ours = async () =>
     (await documentsAtOfd(rig.system)).filter(({ items }) => items[0]?.name.startsWith(`${prefix}-`) === true);
   const documents = await until('the OFD holds all documents', ours, (held) => held.length >= registered + refunded);
@@ -140,8 +154,8 @@ async function documentsByMarker(
 
 function endings(rows: readonly LedgerRow[]): string {
   const counts = new Map<string, number>();
-  for (const { state, receipt, refund } of rows) {
-    const end = `${state}, ${receipt}${refund === null ? '' : ` and refund ${refund}`}`;
+  for (const row of rows) {
+    const end = `${row.state}, ${salesOf(row)}`;
     counts.set(end, (counts.get(end) ?? 0) + 1);
   }
   const sorted = [...counts].sort(([, left], [, right]) => right - left);

@@ -212,7 +212,7 @@ export class CallProvider {
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
       lines: providersLines(facts),
-      saleLines: facts.document.lines,
+      saleLines: [facts.document, ...(facts.further ?? [])].flatMap(({ lines }) => lines),
     };
   }
 

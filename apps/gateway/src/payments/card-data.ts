@@ -1,6 +1,6 @@
 import { Problem, type ProblemError } from '#problems';
 import { looksLikeCard } from '#secrets';
-import type { ReceiptBody } from '../receipts/receipt-body.js';
+import type { PaymentRequestBody } from './payment-request-body.js';
 
 const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$/i;
 
@@ -9,14 +9,15 @@ const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$
  * stored, logged or repeated in the answer. Searched where a body has fields for texts of the caller's own.
  * @throws Problem 422 card_data_refused
  */
-export function refuseCardData(body: ReceiptBody): void {
+export function refuseCardData(body: PaymentRequestBody): void {
   const { token, provider, return_url: returnUrl, qr_code: qrCode } = body.payment;
   const texts: [string, string | null | undefined][] = [
     ['/payment/token', token],
     ['/payment/qr_code', qrCode],
     ['/payment/provider', provider],
     ['/payment/return_url', returnUrl],
-    ...Object.entries(body.metadata ?? {}).map(([key, value]): [string, string] => [`/metadata/${key}`, value]),
+    ...metadataOf('', body),
+    ...(body.further_receipts ?? []).flatMap((each, index) => metadataOf(`/further_receipts/${String(index)}`, each)),
   ];
   const faults = texts.flatMap(([pointer, text]): ProblemError[] =>
     typeof text === 'string' && (looksLikeCard(text) || NAMES.test(pointer.split('/').at(-1) ?? ''))
@@ -30,4 +31,8 @@ export function refuseCardData(body: ReceiptBody): void {
       : [],
   );
   if (faults.length > 0) throw Problem.fromErrors(faults);
+}
+
+function metadataOf(pointer: string, { metadata = {} }: { metadata?: Record<string, string> }): [string, string][] {
+  return Object.entries(metadata).map(([key, value]) => [`${pointer}/metadata/${key}`, value]);
 }

@@ -7,13 +7,16 @@ import { seal } from '#secrets';
 import { notFound } from '../http/own-id.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
+import { payBackWhole } from './pay-back-refund.js';
 import { PaymentWorker } from './payment-worker.js';
+import { ALL_RECEIPTS } from './several-receipts.js';
 import { giveCode, noteDelivery, requestCancel, requestCapture } from './repository/payment-writes.js';
 
 interface Locked {
   state: PaymentState;
   waits_for_capture: boolean;
-  receipt_status: ReceiptStatus;
+  /** Of all its receipts. */
+  receipts: ReceiptStatus[];
   fiscal_mode: 'gateway' | 'provider';
   flow: PaymentFlow;
   code: 'none' | 'awaited' | 'given';
@@ -21,6 +24,9 @@ interface Locked {
 
 /** Nothing is taken yet, and nothing is being taken. */
 const UNTAKEN: ReadonlySet<PaymentState> = new Set(['created', 'pending', 'reserved', 'authorized']);
+
+/** At its register, or perhaps. */
+const SOLD: ReadonlySet<ReceiptStatus> = new Set(['registered', 'sending', 'unknown']);
 
 /** What a client may still want of a payment. The wish is written down; the saga carries it out, now or after a crash. */
 @Injectable()
@@ -33,7 +39,7 @@ export class ChangePayment {
 
   /** One that ended without money is left as it is. @throws Problem 404; 409 payment_not_cancellable */
   async cancel(merchantId: string, id: string): Promise<void> {
-    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode, flow }) => {
+    await this.locked(merchantId, id, async (tx, { state, receipts, fiscal_mode: mode, flow }) => {
       if (isWithoutMoney(state)) return;
       // A provider that asked has the answer that it may keep the money.
       const isKept = flow === 'veto' && state === 'reserved';
@@ -42,12 +48,11 @@ export class ChangePayment {
           'payment_not_cancellable',
           'The provider registers the sale with the money; refund it instead.',
         );
-      const isSold = receipt === 'registered' || receipt === 'sending' || receipt === 'unknown';
+      const isSold = receipts.some((receipt) => SOLD.has(receipt));
       if (isSold) {
-        const detail =
-          receipt === 'registered'
-            ? 'The sale is registered; refund its receipt instead.'
-            : 'The receipt has left for its register, which may have it.';
+        const detail = receipts.includes('registered')
+          ? 'The sale is registered; refund its receipt instead.'
+          : 'The receipt has left for its register, which may have it.';
         throw new Problem('payment_not_cancellable', detail);
       }
       await requestCancel(tx, id);
@@ -95,7 +100,13 @@ export class ChangePayment {
     });
   }
 
-  /** Receipt first, then payment: the order in which every transaction takes them. */
+  /** @throws Problem 404; 409 payment_of_one_receipt, payment_not_settled, refund_by_provider */
+  async refundWhole(merchantId: string, id: string): Promise<void> {
+    await this.locked(merchantId, id, (tx) => payBackWhole(tx, id));
+    await this.worker.process(id);
+  }
+
+  /** Receipts first, then payment: the order in which every transaction takes them. */
   private locked(
     merchantId: string,
     id: string,
@@ -103,11 +114,12 @@ export class ChangePayment {
   ): Promise<void> {
     return this.prisma.$transaction(async (tx) => {
       await tx.$queryRaw`
-        SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
-         WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF r`;
+        SELECT FROM payments p JOIN receipts r ON r.id = ANY(${ALL_RECEIPTS})
+         WHERE p.id = ${id} AND p.merchant_id = ${merchantId} ORDER BY r.id FOR UPDATE OF r`;
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.waits_for_capture, p.fiscal_mode, p.flow, p.code, r.status AS receipt_status
-          FROM payments p JOIN receipts r ON r.id = p.receipt_id
+        SELECT p.state, p.waits_for_capture, p.fiscal_mode, p.flow, p.code,
+               ARRAY(SELECT r.status::text FROM receipts r WHERE r.id = ANY(${ALL_RECEIPTS})) AS receipts
+          FROM payments p
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');
       await change(tx, row);

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SagaStep } from '#payments';
-import type { CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
-import { CreatePayment, type CreatedPayment } from './create-payment.js';
+import { CreatePayment, type CreatePaymentCommand, type CreatedPayment } from './create-payment.js';
 import { PaymentWorker } from './payment-worker.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
 import type { PaymentRow } from './payment-view.js';
@@ -22,7 +21,7 @@ export class CollectPayment {
     private readonly payments: PaymentRows,
   ) {}
 
-  async execute(command: CreateReceiptCommand, operation: 'receipts' | 'payments'): Promise<CollectedPayment> {
+  async execute(command: CreatePaymentCommand, operation: 'receipts' | 'payments'): Promise<CollectedPayment> {
     const created = await this.creating.execute(command, operation);
     if (!created.hasBegun) await this.begin(created, command.waitSeconds);
     const row = await this.payments.find(command.merchantId, created.paymentId);
@@ -31,16 +30,20 @@ export class CollectPayment {
   }
 
   /** The customer's page or hold comes first, whatever the caller wants to wait; then the register, then the money. */
-  private async begin({ receiptId, paymentId }: CreatedPayment, waitSeconds: number): Promise<void> {
-    const waiter = this.settled.watch(receiptId);
-    this.worker.watch(receiptId, paymentId);
+  private async begin(created: CreatedPayment, waitSeconds: number): Promise<void> {
+    const { receiptId, furtherReceiptIds, paymentId } = created;
+    const receiptIds = [receiptId, ...furtherReceiptIds];
+    const waiters = receiptIds.map((id) => this.settled.watch(id));
+    for (const id of receiptIds) this.worker.watch(id, paymentId);
     try {
       const step = await this.worker.process(paymentId);
       const isAtRegister = step ? isForRegister(step) : await this.payments.isAtRegister(paymentId);
       // What the notice has set to work is waited for.
-      if (isAtRegister && (await waiter.settledWithin(waitSeconds))) await this.worker.afterNews(paymentId);
+      if (!isAtRegister) return;
+      const settled = await Promise.all(waiters.map((waiter) => waiter.settledWithin(waitSeconds)));
+      if (settled.includes(true)) await this.worker.afterNews(paymentId);
     } finally {
-      waiter.forget();
+      for (const waiter of waiters) waiter.forget();
     }
   }
 }

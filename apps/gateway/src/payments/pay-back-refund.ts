@@ -1,8 +1,8 @@
 import type { Prisma } from '#database';
-import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
+import { isWithoutMoney, type PaymentFlow, type PaymentState, type ProviderCode } from '#payments';
 import { Problem } from '#problems';
 import type { AcceptedRefund } from '../receipts/refunds/accepted-refund.js';
-import { askMoneyBack, makeDue } from './repository/payment-writes.js';
+import { askMoneyBack, askWholeBack, makeDue } from './repository/payment-writes.js';
 import { capabilitiesOf } from './provider-clients.js';
 
 interface PaidSale {
@@ -14,6 +14,7 @@ interface PaidSale {
   values: Record<string, string>;
   merchantId: string;
   fiscal_mode: 'gateway' | 'provider';
+  has_further: boolean;
 }
 
 const ON_ITS_WAY: ReadonlySet<PaymentState> = new Set(['authorized', 'capturing', 'capture_unknown']);
@@ -27,11 +28,7 @@ const TAKEN: ReadonlySet<PaymentState> = new Set(['captured', 'refunding', 'refu
  */
 export async function payBackRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
   if (refund.salePaymentId === null) return;
-  const [payment] = await tx.$queryRaw<PaidSale[]>`
-    SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values",
-           p.merchant_id AS "merchantId"
-      FROM payments p JOIN provider_accounts a ON a.id = p.account_id
-     WHERE p.id = ${refund.salePaymentId} FOR UPDATE OF p`;
+  const payment = await lockPaid(tx, refund.salePaymentId);
   if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
   if (ON_ITS_WAY.has(payment.state)) throw new Problem('payment_not_settled');
   if (!TAKEN.has(payment.state)) return;
@@ -45,6 +42,45 @@ export async function payBackRefund(tx: Prisma.TransactionClient, refund: Accept
   if (state === 'requested') await makeDue(tx, payment.id);
 }
 
+/**
+ * All that is left of the money of several receipts, asked of the provider at once: where it gives back no parts, no single receipt can be
+ * refunded. The saga refunds each receipt once the money is back. Asked again it is the same; what ended without money stays as it is.
+ *
+ * @throws Problem 409 payment_of_one_receipt, payment_not_settled, refund_by_provider
+ */
+export async function payBackWhole(tx: Prisma.TransactionClient, paymentId: string): Promise<void> {
+  const payment = await lockPaid(tx, paymentId);
+  if (!payment) throw new Error(`payment ${paymentId} is missing`);
+  if (!payment.has_further) throw new Problem('payment_of_one_receipt');
+  const isUnderWay = payment.state === 'refunding' || payment.state === 'refund_unknown';
+  if (isUnderWay || isWithoutMoney(payment.state)) return;
+  if (payment.state !== 'captured') throw new Problem('payment_not_settled', `The payment is ${payment.state}.`);
+  refuseProviders(payment);
+  const isPartOpen = (await openOf(tx, payment.id)) > 0;
+  if (isPartOpen)
+    throw new Problem('payment_not_settled', 'A part of it is on its way back; ask again when it is back.');
+  await askWholeBack(tx, payment.id);
+}
+
+async function lockPaid(tx: Prisma.TransactionClient, paymentId: string): Promise<PaidSale | undefined> {
+  const [payment] = await tx.$queryRaw<PaidSale[]>`
+    SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values",
+           p.merchant_id AS "merchantId", p.further_receipts <> '{}' AS has_further
+      FROM payments p JOIN provider_accounts a ON a.id = p.account_id
+     WHERE p.id = ${paymentId} FOR UPDATE OF p`;
+  return payment;
+}
+
+/** Sums of receipts' refunds that are to go back and are not. */
+async function openOf(tx: Prisma.TransactionClient, paymentId: string): Promise<number> {
+  const [row] = await tx.$queryRaw<{ open: number }[]>`
+    SELECT count(*)::int4 AS open FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
+     WHERE f.payment_id = ${paymentId}
+       AND (f.state = 'requested'
+            OR (f.state = 'waiting' AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled'))`;
+  return row?.open ?? 0;
+}
+
 /** What is back or is to go back. In a statement after the payment's lock: it sees what was written under it. */
 async function promisedOf(tx: Prisma.TransactionClient, paymentId: string): Promise<bigint> {
   const [row] = await tx.$queryRaw<{ promised: bigint }[]>`
@@ -56,16 +92,21 @@ async function promisedOf(tx: Prisma.TransactionClient, paymentId: string): Prom
   return row?.promised ?? 0n;
 }
 
+function refuseProviders(sale: PaidSale): void {
+  const { provider, flow } = sale;
+  if (capabilitiesOf(sale).refundInitiator[flow] !== 'provider') return;
+  const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} reports it.`;
+  throw new Problem('refund_by_provider', detail);
+}
+
 function refuseUnlessPossible(sale: PaidSale, amountTiyin: number): void {
+  refuseProviders(sale);
   const { provider, flow, amount_tiyin: paid } = sale;
-  const { refundInitiator, partialRefunds } = capabilitiesOf(sale);
-  if (refundInitiator[flow] === 'provider') {
-    const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} reports it.`;
-    throw new Problem('refund_by_provider', detail);
-  }
+  const { partialRefunds } = capabilitiesOf(sale);
   const canSplit = partialRefunds.includes(flow) && sale.fiscal_mode === 'gateway';
   if (!canSplit && BigInt(amountTiyin) !== paid) {
-    const detail = `${provider} gives back the whole sum of this payment or nothing.`;
+    const whole = sale.has_further ? ' Give back all of it: POST /v1/payments/{id}/refunds.' : '';
+    const detail = `${provider} gives back the whole sum of this payment or nothing.${whole}`;
     throw new Problem('partial_refund_unsupported', detail);
   }
 }

@@ -26,6 +26,8 @@ export interface ExtraChargeView {
 export interface PaymentRow {
   id: string;
   receipt_id: string;
+  /** Of a payment for several receipts: the others. */
+  further_receipts: string[];
   account_id: string;
   provider: ProviderCode;
   flow: PaymentFlow;
@@ -84,14 +86,18 @@ export interface PaymentView {
   /** Whose goods the money is for; together the amount. */
   sellers: SellerShare[];
   receipt: ReceiptView;
+  /** The other receipts that this payment is for, each at its own register; most payments have none. */
+  further_receipts: ReceiptView[];
 }
 
-export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView {
-  return { ...paymentFacts(row), sellers: sellersOf(receipt.items), receipt };
+/** @param further in the order of the request */
+export function paymentView(row: PaymentRow, receipt: ReceiptView, further: readonly ReceiptView[]): PaymentView {
+  const sellers = sellersOf([receipt, ...further].flatMap(({ items }) => items));
+  return { ...paymentFacts(row), sellers, receipt, further_receipts: [...further] };
 }
 
 /** Without its receipt: what a page of payments shows of each. */
-export function paymentFacts(row: PaymentRow): Omit<PaymentView, 'receipt' | 'sellers'> {
+export function paymentFacts(row: PaymentRow): Omit<PaymentView, 'receipt' | 'further_receipts' | 'sellers'> {
   const isOpen = row.state === 'pending' || row.state === 'created' || row.state === 'reserved';
   return {
     id: row.id,

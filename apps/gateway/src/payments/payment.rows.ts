@@ -10,6 +10,7 @@ import type {
   ProviderDocument,
 } from '#payments';
 import type { Alternative } from './routing/alternative.js';
+import type { FiscalRefund, FurtherSale } from './several-receipts.js';
 
 /** `payments` with what the saga has to know of its receipt, read by one statement. */
 export interface PaymentFacts {
@@ -60,8 +61,10 @@ export interface PaymentFacts {
   receipt_seq: bigint | null;
   fiscal_sign: string | null;
   verification_url: string | null;
-  /** Of the sale, over its whole sum. `failed`: the one that the saga itself asked for. */
-  fiscal_refund: 'none' | 'pending' | 'registered' | 'failed';
+  /** Of the first receipt. */
+  fiscal_refund: FiscalRefund;
+  /** Of a payment for several receipts: the others. */
+  further: FurtherSale[] | null;
   /** The sum that is being asked back from the provider, else the oldest that is to be. */
   refund_id: bigint | null;
   refund_tiyin: bigint | null;

@@ -10,12 +10,12 @@ import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
 import { AlsoWhenSuspended, Scopes } from '../http/scopes.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
 import { waitSeconds } from '../receipts/prefer-header.js';
-import { ReceiptBody } from '../receipts/receipt-body.js';
 import { receiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { ChangePayment } from './change-payment.js';
 import { CollectPayment } from './collect-payment.js';
+import { PaymentRequestBody } from './payment-request-body.js';
 import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
 import { Reconciliation, type Disagreement } from './reconciliation.js';
 import { PaymentsQuery, SearchPayments, type PaymentSummary } from './search-payments.js';
@@ -49,7 +49,7 @@ export class PaymentsController {
   async create(
     @CurrentClient() client: AuthenticatedClient,
     @Headers() headers: Record<string, string | undefined>,
-    @Body() body: ReceiptBody,
+    @Body() body: PaymentRequestBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PaymentView> {
     if (body.payment.method !== 'online') {
@@ -113,6 +113,16 @@ export class PaymentsController {
     return this.find(client, id);
   }
 
+  /** All that is left of a payment for several receipts; each is refunded once the money is back. */
+  @Post(':id/refunds')
+  @AlsoWhenSuspended()
+  @HttpCode(200)
+  @Scopes('refunds:write')
+  async refund(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
+    await this.changing.refundWhole(client.merchantId, ownId('pay', id, 'payment'));
+    return this.find(client, id);
+  }
+
   @Post(':id/confirm')
   @AlsoWhenSuspended()
   @HttpCode(200)
@@ -146,14 +156,21 @@ export class PaymentsController {
   }
 
   private async viewOf({ merchantId }: AuthenticatedClient, row: PaymentRow): Promise<PaymentView> {
-    const receipt = await this.receipts.find(merchantId, row.receipt_id);
-    if (!receipt) throw new Error(`receipt ${row.receipt_id} of payment ${row.id} cannot be read`);
-    return paymentView(row, receiptView(receipt, this.urls.urlOf(receipt.id)));
+    const [receipt, ...further] = await Promise.all(
+      [row.receipt_id, ...row.further_receipts].map(async (id) => {
+        const found = await this.receipts.find(merchantId, id);
+        if (!found) throw new Error(`receipt ${id} of payment ${row.id} cannot be read`);
+        return receiptView(found, this.urls.urlOf(id));
+      }),
+    );
+    if (!receipt) throw new Error(`payment ${row.id} has no receipt`);
+    return paymentView(row, receipt, further);
   }
 }
 
-/** 201: money and receipt are there. 202: on the way. 200: it ended without money. */
-function statusFor({ status, receipt }: PaymentView): 200 | 201 | 202 {
-  if (status === 'captured' && receipt.status === 'registered') return 201;
+/** 201: money and every receipt are there. 202: on the way. 200: it ended without money. */
+function statusFor({ status, receipt, further_receipts: further }: PaymentView): 200 | 201 | 202 {
+  const areRegistered = [receipt, ...further].every((each) => each.status === 'registered');
+  if (status === 'captured' && areRegistered) return 201;
   return ['declined', 'expired', 'cancelled', 'voided', 'refunded'].includes(status) ? 200 : 202;
 }

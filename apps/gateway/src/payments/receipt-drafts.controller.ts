@@ -1,24 +1,30 @@
 import { Body, Controller, Headers, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { BodyLimit, preferredLanguage, problemDocument, statusOf, type ProblemDocument } from '#http';
-import type { Problem } from '#problems';
+import { Problem, type ProblemError } from '#problems';
 import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
+import { PaymentRequestBody } from './payment-request-body.js';
 import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
 import { BatchBody } from '../receipts/batch-body.js';
 import { CreateBatch, type BatchResult } from '../receipts/create-batch.js';
 import { PrepareReceipt } from '../receipts/prepare-receipt.js';
-import { ReceiptBody } from '../receipts/receipt-body.js';
+import type { ReceiptBody } from '../receipts/receipt-body.js';
 import { answerFor } from '../receipts/receipt-answer.js';
 import { documentView, receiptView, type DocumentView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 
 /** What a sale would become: a receipt's fields, without what only storing and registering give it. */
-interface ValidatedView extends DocumentView {
+interface ValidatedView extends DraftView {
   valid: true;
+  /** Of a payment for several receipts: the others. */
+  further_receipts: DraftView[];
+}
+
+interface DraftView extends DocumentView {
   external_id: string | null;
   /** Null: the payment provider registers it. */
   device_id: string | null;
@@ -39,6 +45,12 @@ interface BatchEntry {
 /** Of batch and catalogue calls. */
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024;
 
+const ONE_RECEIPT: ProblemError = {
+  pointer: '/further_receipts',
+  code: 'invalid_value',
+  detail: 'Only money that the gateway collects can be for several receipts.',
+};
+
 /** Receipts before they are one, and many at once. */
 @Controller('v1/receipts')
 @Scopes('receipts:write')
@@ -56,29 +68,30 @@ export class ReceiptDraftsController {
    */
   @Post('validate')
   @HttpCode(200)
-  async validate(@CurrentClient() client: AuthenticatedClient, @Body() body: ReceiptBody): Promise<ValidatedView> {
-    const { route, document } = await this.prepare(client, body);
+  async validate(
+    @CurrentClient() client: AuthenticatedClient,
+    @Body() body: PaymentRequestBody,
+  ): Promise<ValidatedView> {
+    const { route, document, further } = await this.prepare(client, body);
     return {
       valid: true,
-      ...documentView(document),
-      external_id: body.external_id ?? null,
-      device_id: route.deviceId,
-      branch_id: route.branchId,
-      cashier_id: route.cashierId,
+      ...draftView(body, route, document),
+      further_receipts: further.map((each) => draftView(each.body, each.route, each.document)),
     };
   }
 
   private async prepare(
     client: AuthenticatedClient,
-    body: ReceiptBody,
-  ): Promise<Pick<PreparedPayment, 'route' | 'document'>> {
+    body: PaymentRequestBody,
+  ): Promise<Pick<PreparedPayment, 'route' | 'document' | 'further'>> {
     if (body.payment.method === 'online') {
       if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
       return this.preparePayment.prepare(client.merchantId, body);
     }
+    if (body.further_receipts !== undefined) throw Problem.fromErrors([ONE_RECEIPT]);
     const prepared = await this.prepareReceipt.prepare(client.merchantId, body);
     if (prepared.kind === 'refused') throw prepared.problem;
-    return prepared;
+    return { ...prepared, further: [] };
   }
 
   @Post('batch')
@@ -114,4 +127,18 @@ export class ReceiptDraftsController {
       ? { ...shown, status: statusOf(answer.problem), problem: show(answer.problem) }
       : { ...shown, status: answer.status, problem: null };
   }
+}
+
+function draftView(
+  body: ReceiptBody,
+  route: PreparedPayment['route'],
+  document: PreparedPayment['document'],
+): DraftView {
+  return {
+    ...documentView(document),
+    external_id: body.external_id ?? null,
+    device_id: route.deviceId,
+    branch_id: route.branchId,
+    cashier_id: route.cashierId,
+  };
 }

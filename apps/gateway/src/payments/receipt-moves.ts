@@ -13,6 +13,9 @@ import type { ProviderDocument } from '#payments';
 
 type Tx = Prisma.TransactionClient;
 
+/** Another has moved one of them meanwhile: nothing is written. */
+class NotReleased extends Error {}
+
 /**
  * The receipt's side of a payment. A transaction that locks both takes the receipt first: the trigger that wakes a payment runs with the
  * receipt's row in hand.
@@ -51,15 +54,32 @@ export class ReceiptMoves {
     }
   }
 
-  releaseNow(receiptId: string, released: Released): Promise<boolean> {
-    return releaseReceipt(this.prisma, receiptId, released);
+  /** All of one payment's in one commit, or none: one that stays behind would be a sale without its other half. @returns whether it did */
+  async releaseNow(receiptIds: readonly string[], released: Released): Promise<boolean> {
+    const [only = '', ...others] = receiptIds;
+    if (others.length === 0) return releaseReceipt(this.prisma, only, released);
+    try {
+      await this.prisma.$transaction(async (tx) => {
+        // In one order, as everyone who takes several.
+        for (const id of [...receiptIds].sort()) if (!(await this.release(tx, id, released))) throw new NotReleased();
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof NotReleased) return false;
+      throw error;
+    }
   }
 
-  async cancelNow(receiptId: string, reason: string): Promise<boolean> {
-    const isCancelled = await cancelUnpaid(this.prisma, receiptId, reason);
-    // A caller that waits for this receipt need not wait longer; with a lost notice it waits until its deadline.
-    if (isCancelled) await this.notify(receiptId);
-    return isCancelled;
+  /** Those of one payment that have not left. @returns whether it cancelled any */
+  async cancelNow(receiptIds: readonly string[], reason: string): Promise<boolean> {
+    let isAny = false;
+    for (const id of receiptIds) {
+      if (!(await cancelUnpaid(this.prisma, id, reason))) continue;
+      isAny = true;
+      // A caller that waits for this receipt need not wait longer; with a lost notice it waits until its deadline.
+      await this.notify(id);
+    }
+    return isAny;
   }
 
   private async notify(receiptId: string): Promise<void> {

@@ -3,6 +3,7 @@ import { Prisma, ReportDatabase, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
+import { ALL_RECEIPTS } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 
 export type DisagreementKind =
@@ -112,11 +113,15 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
                       AND (r.status = 'awaiting_payment'
                            OR EXISTS (SELECT FROM receipts b WHERE b.refund_of = r.id AND b.status = 'awaiting_payment'))
                    THEN 'document_missing'
-                 WHEN p.state = 'captured' AND r.status <> 'registered' THEN 'money_without_receipt'
-                 WHEN (p.state = 'capture_refused' OR p.state IN ${WITHOUT_MONEY}) AND r.status = 'registered'
-                      AND (SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
-                            WHERE b.refund_of = r.id AND b.operation <> ${SURPLUS_OPERATION}
-                              AND b.status = 'registered') < r.total_tiyin
+                 WHEN p.state = 'captured' AND (r.status <> 'registered' OR EXISTS (
+                        SELECT FROM receipts o WHERE o.id = ANY(p.further_receipts) AND o.status <> 'registered'))
+                   THEN 'money_without_receipt'
+                 WHEN (p.state = 'capture_refused' OR p.state IN ${WITHOUT_MONEY}) AND EXISTS (
+                        SELECT FROM receipts o
+                         WHERE o.id = ANY(${ALL_RECEIPTS}) AND o.status = 'registered'
+                           AND (SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
+                                 WHERE b.refund_of = o.id AND b.operation <> ${SURPLUS_OPERATION}
+                                   AND b.status = 'registered') < o.total_tiyin)
                    THEN 'receipt_without_money'
                  WHEN p.state IN ('reserved', 'authorized', 'capturing') AND r.status = 'registered'
                       AND (greatest(p.state_since, r.registered_at) < now() - make_interval(secs => ${HELD_SECONDS}::int4)

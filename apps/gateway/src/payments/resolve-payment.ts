@@ -4,10 +4,10 @@ import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
-import type { ReceiptStatus } from '#fiscal-domain';
 import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
+import { FURTHER_RECEIPTS, statusOfAll, type ReceiptsOf } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 import { acceptDifference, finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
 
@@ -20,7 +20,7 @@ export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
 type MovingOutcome = Exclude<PaymentOutcome, 'accepted'>;
 const MOVING = PAYMENT_OUTCOMES.filter((outcome) => outcome !== 'accepted');
 
-interface Locked {
+interface Locked extends ReceiptsOf {
   state: PaymentState;
   /** The saga has found that only a person can go on. */
   awaits_operator: boolean;
@@ -29,7 +29,6 @@ interface Locked {
   /** Our capture, release or refund has been tried for as long, and the provider takes none: a key that was revoked. */
   is_in_vain: boolean;
   flow: PaymentFlow;
-  receipt_status: ReceiptStatus;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
   /** What the provider says differently. */
@@ -49,7 +48,8 @@ export class ResolvePayment {
   async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator, p.discrepancy,
+        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.id AS receipt_id, r.device_id, r.status AS receipt_status,
+               ${FURTHER_RECEIPTS} AS further, p.awaits_operator, p.discrepancy,
                p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
                ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
@@ -184,7 +184,9 @@ function isPossible(state: PaymentState, outcome: MovingOutcome): boolean {
  * The provider has frozen the money and does not ask for our verdict any more (a callback that it gave up), or it never learnt it:
  * the saga can only read, a person there can end it.
  */
-function isLeftByProvider({ state, flow, receipt_status: receipt }: Locked): boolean {
+function isLeftByProvider(row: Locked): boolean {
+  const { state, flow } = row;
+  const receipt = statusOfAll(row);
   const hasVerdict = receipt === 'registered' || receipt === 'rejected' || receipt === 'cancelled';
   return state === 'reserved' && flow === 'veto' && hasVerdict;
 }

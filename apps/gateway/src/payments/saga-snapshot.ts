@@ -1,5 +1,6 @@
 import { isWithoutMoney, type PaymentRef, type ProviderCapabilities, type SagaSnapshot } from '#payments';
 import type { PaymentFacts } from './payment.rows.js';
+import { standingOf, standingWithoutMoney } from './several-receipts.js';
 
 /** Facts of the database as the saga's table wants them. */
 export function snapshotOf(
@@ -11,8 +12,7 @@ export function snapshotOf(
   return {
     flow: facts.flow,
     state: facts.state,
-    receipt: facts.receipt_status,
-    fiscalRefund: facts.fiscal_refund,
+    ...receiptsStanding(facts),
     refundRequested: facts.refund_id !== null && facts.state === 'captured',
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
@@ -24,6 +24,13 @@ export function snapshotOf(
     cancelRequested: facts.cancel_requested,
     outOfTime: isOutOfTime(facts, timing),
   };
+}
+
+function receiptsStanding(facts: PaymentFacts): Pick<SagaSnapshot, 'receipt' | 'fiscalRefund'> {
+  const { receipt_status: status, fiscal_refund, further } = facts;
+  if (further === null) return { receipt: status, fiscalRefund: fiscal_refund };
+  const sales = [{ status, fiscal_refund }, ...further];
+  return isWithoutMoney(facts.state) ? standingWithoutMoney(sales) : standingOf(sales);
 }
 
 /** A provider that has reported no sale this long after its money went back will not: nothing was registered. */

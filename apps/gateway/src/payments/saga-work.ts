@@ -8,6 +8,7 @@ import type { PaymentFacts } from './payment.rows.js';
 import { extraInfoOf } from './extra-info.js';
 import { HOLD_MARGIN_MS, RECEIPT_POLL_MS } from './payment-settings.js';
 import { saleBefore } from './saga-snapshot.js';
+import { receiptsOf, statusOfAll } from './several-receipts.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { RefundSale } from './refund-sale.js';
@@ -53,7 +54,7 @@ export class SagaWork {
       case 'register_receipt':
         return this.register(facts, step.document);
       case 'cancel_receipt':
-        return (await this.receipts.cancelNow(facts.receipt_id, reasonOf(facts))) ? GO_ON : rest(facts);
+        return (await this.receipts.cancelNow(idsOf(facts), reasonOf(facts))) ? GO_ON : rest(facts);
       case 'start_fiscal_refund':
         return this.refundSale(facts);
       case 'request_refund':
@@ -80,8 +81,8 @@ export class SagaWork {
     const isHeld = state === 'authorized' && holdUntil !== null;
     const dispatchBefore = isHeld ? saleBefore(facts, holdUntil, { holdMarginMs: HOLD_MARGIN_MS }) : null;
     const released = { dispatchBefore, extraInfo: extraInfoOf(facts) };
-    if (!(await this.receipts.releaseNow(facts.receipt_id, released))) return rest(facts);
-    if (facts.device_id !== null) this.lanes.ring(facts.device_id, facts.receipt_id);
+    if (!(await this.receipts.releaseNow(idsOf(facts), released))) return rest(facts);
+    for (const { id, device_id: deviceId } of receiptsOf(facts)) if (deviceId !== null) this.lanes.ring(deviceId, id);
     return GO_ON;
   }
 
@@ -116,8 +117,12 @@ function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', fact
   return what === 'register' ? Math.min(RECEIPT_POLL_MS, Math.max(leftMs, 1_000)) : leftMs;
 }
 
+function idsOf(facts: PaymentFacts): string[] {
+  return receiptsOf(facts).map(({ id }) => id);
+}
+
 function reasonOf(facts: PaymentFacts): string {
   if (facts.cancel_requested) return 'the payment was cancelled';
-  if (facts.receipt_status === 'rejected') return 'the register refused the receipt';
+  if (statusOfAll(facts) === 'rejected') return 'the register refused the receipt';
   return isWithoutMoney(facts.state) ? `the payment is ${facts.state}` : 'the payment ran out of time';
 }

@@ -10,7 +10,11 @@ import { PAYMENT_COLUMNS, PaymentRows } from './repository/payment-rows.reposito
 import { paymentFacts, type PaymentRow, type PaymentView } from './payment-view.js';
 
 /** A page reads no documents: whose goods the money is for stands at the payment itself. */
-export type PaymentSummary = Omit<PaymentView, 'receipt' | 'sellers'> & { receipt_id: string };
+export type PaymentSummary = Omit<PaymentView, 'receipt' | 'further_receipts' | 'sellers'> & {
+  receipt_id: string;
+  /** Of a payment for several receipts: the others. */
+  further_receipt_ids: string[];
+};
 
 /** Everything that is given must hold. `from` is within, `to` is not. */
 export class PaymentsQuery extends PageQuery {
@@ -133,7 +137,10 @@ function indexed(merchantId: string, query: PaymentsQuery, afterId: string | nul
   const conditions = [Prisma.sql`merchant_id = ${merchantId}`];
   const [from, to] = [timeOf(query.created_from), timeOf(query.created_to)];
   if (afterId !== null) conditions.push(Prisma.sql`id < ${afterId}`);
-  if (query.receipt_id !== undefined) conditions.push(Prisma.sql`receipt_id = ${query.receipt_id}`);
+  if (query.receipt_id !== undefined)
+    // The receipt itself names its payment, whether it is the first of it or a further one.
+    conditions.push(Prisma.sql`id = (
+      SELECT r.payment_id FROM receipts r WHERE r.id = ${query.receipt_id} AND r.merchant_id = ${merchantId} AND r.refund_of IS NULL)`);
   if (query.provider_ref !== undefined) {
     // By the index that keeps a provider's ids unique, account by account.
     conditions.push(Prisma.sql`id IN (
@@ -168,5 +175,5 @@ function timeOf(text: string | undefined): Date | null {
 }
 
 function summaryOf(row: PaymentRow): PaymentSummary {
-  return { ...paymentFacts(row), receipt_id: row.receipt_id };
+  return { ...paymentFacts(row), receipt_id: row.receipt_id, further_receipt_ids: row.further_receipts };
 }

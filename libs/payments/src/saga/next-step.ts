@@ -7,8 +7,11 @@ export interface SagaSnapshot {
   flow: PaymentFlow;
   state: PaymentState;
   receipt: ReceiptStatus;
-  /** The sale's refund receipts, taken together over its whole sum. `failed`: refused by the register. */
-  fiscalRefund: 'none' | 'pending' | 'registered' | 'failed';
+  /**
+   * The sale's refund receipts, taken together over its whole sum. `failed`: refused by the register. `partial`: of several sales of one
+   * payment some are refunded, or being so, and of others no refund was asked for.
+   */
+  fiscalRefund: 'none' | 'partial' | 'pending' | 'registered' | 'failed';
   /** A sum is to be given back and has not been asked of the provider yet. */
   refundRequested: boolean;
   /** Whether we can ask the provider to give money back. */
@@ -213,7 +216,7 @@ function withoutMoney(now: SagaSnapshot): SagaStep {
 }
 
 function refundReceipt({ fiscalRefund }: SagaSnapshot): SagaStep {
-  if (fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
+  if (fiscalRefund === 'none' || fiscalRefund === 'partial') return { kind: 'start_fiscal_refund' };
   if (fiscalRefund === 'failed') return operator('The register refused the refund of a receipt without money.');
   return waitFor('register');
 }

@@ -96,6 +96,10 @@ export const OF_SALES = {
     'The payment has ended or is being taken.',
     'Read the payment; refund the sale when it is paid.',
   ),
+  payment_of_one_receipt: change(
+    'The whole of a payment is given back where it is for several receipts.',
+    'Refund its receipt: POST /v1/receipts/{id}/refunds.',
+  ),
   payment_not_capturable: read('No money is held.', 'Read the payment: it was taken, released or declined.'),
   payment_not_deliverable: read('Only what is paid is delivered.', 'Wait until the payment is `captured`.'),
   payment_not_confirmable: read(

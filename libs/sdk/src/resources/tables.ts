@@ -168,6 +168,8 @@ export const RESOURCES = {
     confirm: 'POST {id}/confirm',
     /** Whether the goods were handed over, where the receipt waits for that. */
     deliver: 'POST {id}/delivered',
+    /** All that is left of a payment for several receipts; each is refunded once the money is back. */
+    refund: 'DO {id}/refunds',
     /** Differences between money and receipts. */
     reconciliation: 'LIST reconciliation',
   },

@@ -62,6 +62,7 @@ export const money = {
     reason: 'Reason',
     expires: 'Waits until',
     holdUntil: 'Held until',
+    further: 'Further receipts',
     moneyBack: 'Money back',
     extra: 'Charged beyond it',
     list: 'Payments',

@@ -62,6 +62,7 @@ export const money: MoneyWords = {
     reason: 'Причина',
     expires: 'Ждёт до',
     holdUntil: 'Заблокирован до',
+    further: 'Другие чеки',
     moneyBack: 'Возврат денег',
     extra: 'Списано сверх него',
     list: 'Платежи',

@@ -62,6 +62,7 @@ export const money: MoneyWords = {
     reason: 'Sabab',
     expires: 'Kutadi, gacha',
     holdUntil: 'Band, gacha',
+    further: 'Boshqa cheklar',
     moneyBack: 'Pulni qaytarish',
     extra: 'Ortiqcha yechilgan',
     list: 'To‘lovlar',

@@ -31,7 +31,7 @@ function OnePayment(): ReactElement {
 
 function Detail({ payment }: { payment: Schema<'PaymentView'> }): ReactElement {
   const { payments: words } = useWords();
-  const { receipt } = payment;
+  const { receipt, further_receipts: further } = payment;
   return (
     <div className="page">
       <PageHead
@@ -68,6 +68,20 @@ function Detail({ payment }: { payment: Schema<'PaymentView'> }): ReactElement {
               ]}
             />
           </Card>
+          {further.length > 0 && (
+            <Card title={words.further}>
+              <ul className="plain-list">
+                {further.map(({ id, total, status }) => (
+                  <li key={id} className="line-item">
+                    <Link to="/receipts/$id" params={{ id }}>
+                      <Money tiyin={total} />
+                    </Link>
+                    <StatusBadge status={status} />
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          )}
           {payment.refunds.length > 0 && (
             <Card title={words.moneyBack}>
               <ul className="plain-list">

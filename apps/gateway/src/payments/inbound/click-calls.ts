@@ -14,6 +14,7 @@ import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
+import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
 
@@ -79,9 +80,11 @@ export class ClickCalls {
 
   private afterCommit(released: LockedPayment | null): void {
     if (released === null) return;
-    this.worker.watch(released.receipt_id, released.id);
     if (released.device_id === null) this.worker.schedule(released.id);
-    else this.lanes.ring(released.device_id, released.receipt_id);
+    for (const { id, device_id: deviceId } of receiptsOf(released)) {
+      this.worker.watch(id, released.id);
+      if (deviceId !== null) this.lanes.ring(deviceId, id);
+    }
   }
 
   private async attemptOf(

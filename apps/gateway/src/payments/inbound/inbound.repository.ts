@@ -22,10 +22,11 @@ import {
   takeHintTurn,
 } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
+import { ALL_RECEIPTS, FURTHER_RECEIPTS, receiptsOf, type FurtherReceipt } from '../several-receipts.js';
 
 export type Tx = Prisma.TransactionClient;
 
-/** A payment and its receipt with both rows locked, receipt first. */
+/** A payment and its receipts with all rows locked, receipts first. */
 export interface LockedPayment {
   id: string;
   number: bigint;
@@ -41,6 +42,8 @@ export interface LockedPayment {
   /** By the merchant's word. */
   is_delivered: boolean;
   receipt_status: ReceiptStatus;
+  /** Of a payment for several receipts: the others. */
+  further: FurtherReceipt[] | null;
   /** Null: the provider registers it. */
   device_id: string | null;
   /** Only where the provider registers it. */
@@ -104,12 +107,12 @@ export class InboundRepository {
   /** Another account's payment is as absent as a missing one. */
   async lock(tx: Tx, accountId: string, paymentId: string): Promise<LockedPayment | null> {
     await tx.$queryRaw`
-      SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
-       WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF r`;
+      SELECT FROM payments p JOIN receipts r ON r.id = ANY(${ALL_RECEIPTS})
+       WHERE p.id = ${paymentId} AND p.account_id = ${accountId} ORDER BY r.id FOR UPDATE OF r`;
     const rows = await tx.$queryRaw<LockedPayment[]>`
       SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
              p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
-             p.delivered_at IS NOT NULL AS is_delivered, r.status AS receipt_status, r.device_id,
+             p.delivered_at IS NOT NULL AS is_delivered, r.status AS receipt_status, r.device_id, ${FURTHER_RECEIPTS} AS further,
              CASE p.fiscal_mode WHEN 'provider' THEN r.document END AS document
         FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF p`;
@@ -250,7 +253,7 @@ export class InboundRepository {
       return;
     }
     const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence });
-    await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
+    for (const { id } of inOrder(payment)) await this.receipts.release(tx, id, { dispatchBefore: null, extraInfo });
     await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_POLL_MS));
   }
 
@@ -259,7 +262,7 @@ export class InboundRepository {
     const refundedTiyin = payment.amount_tiyin;
     await this.change(tx, payment, { state: 'refunded', reason, refundedTiyin });
     // A sale that the provider registers may be on its way to us: the saga waits for it.
-    if (payment.device_id !== null) await this.receipts.cancel(tx, payment.receipt_id, reason);
+    if (payment.device_id !== null) for (const { id } of inOrder(payment)) await this.receipts.cancel(tx, id, reason);
     await this.due(tx, payment.id);
   }
 
@@ -322,6 +325,11 @@ export class InboundRepository {
       VALUES (${call.accountId}, ${call.address}, ${reference}, ${call.operation}, ${call.providerRef}, ${call.paymentId},
               ${call.amountTiyin}::int8, ${sealed}, ${JSON.stringify(call.answer)}::jsonb)`;
   }
+}
+
+/** As everyone takes them who takes several. */
+function inOrder(payment: LockedPayment) {
+  return receiptsOf(payment).sort((left, right) => (left.id < right.id ? -1 : 1));
 }
 
 export function paymeTransaction(row: TransactionRow): PaymeTransaction {

@@ -6,6 +6,7 @@ import { valueOf } from '../accounts/account-settings.js';
 import { ComparePayments } from '../compare-payments.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
+import { receiptsOf, statusOfAll } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
 
@@ -84,16 +85,16 @@ export class MulticardCalls {
   }
 
   private async verdict(accountId: string, payment: LockedPayment): Promise<MulticardVerdict> {
-    const waiter = this.settled.watch(payment.receipt_id);
+    const waiters = receiptsOf(payment).map(({ id }) => this.settled.watch(id));
     try {
       const first = await this.judge(accountId, payment.id);
       if (first !== LATER) return first;
       // Releases the receipt into its lane; the same call repeated finds it there.
       void this.worker.process(payment.id);
-      await waiter.settledWithin(REGISTER_SECONDS);
+      await Promise.all(waiters.map((waiter) => waiter.settledWithin(REGISTER_SECONDS)));
       return await this.judge(accountId, payment.id);
     } finally {
-      waiter.forget();
+      for (const waiter of waiters) waiter.forget();
     }
   }
 
@@ -104,8 +105,9 @@ export class MulticardCalls {
     if (payment.state === 'captured') return KEEP;
     if (payment.state !== 'reserved') return giveBack('The order is closed.');
     // Where Multicard registers, its own answer to "keep" is the sale: there is no register of ours to wait for.
-    if (payment.receipt_status === 'registered' || payment.device_id === null) return KEEP;
-    const isOver = payment.receipt_status === 'rejected' || payment.receipt_status === 'cancelled';
+    const receipt = statusOfAll(payment);
+    if (receipt === 'registered' || payment.device_id === null) return KEEP;
+    const isOver = receipt === 'rejected' || receipt === 'cancelled';
     return isOver ? giveBack('The sale could not be registered.') : LATER;
   }
 }

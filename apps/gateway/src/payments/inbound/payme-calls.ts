@@ -19,6 +19,7 @@ import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { extraInfoOf } from '../extra-info.js';
+import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
@@ -158,8 +159,8 @@ export class PaymeCalls {
   }
 
   /** No caller waits for the rest: what becomes of the receipt is found with all that is due. */
-  private afterPerform({ device_id: deviceId, receipt_id: receiptId }: LockedPayment): void {
-    if (deviceId !== null) this.lanes.ring(deviceId, receiptId);
+  private afterPerform(payment: LockedPayment): void {
+    for (const { id, device_id: deviceId } of receiptsOf(payment)) if (deviceId !== null) this.lanes.ring(deviceId, id);
   }
 
   private lockPayment(tx: Tx, account: OpenAccount, reference: string | null): Promise<LockedPayment | null> {

@@ -4,6 +4,7 @@ import { insertEvents, releaseReceipts } from '#ledger';
 import { PAYME_LIFETIME_MS } from '#payments';
 import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
+import { FURTHER_RECEIPTS } from '../several-receipts.js';
 import { capturePayments, reservePayments } from '../repository/payment-writes.js';
 import type { LockedPayment, TransactionRow } from './inbound.repository.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
@@ -67,6 +68,8 @@ const PERFORMANCES_NOTED = insertEvents(Prisma.sql`
  * The usual way of an order at Payme: asked for, reserved, paid. Calls that arrive together are read by one statement and written by
  * one (docs/adr/0039-grouped-provider-calls.md).
  *
+ * A payment for several receipts is written by itself, with all of them locked.
+ *
  * A write takes only rows that no other transaction has locked and that still are as they were read; whatever it leaves out (a repeat
  * at the same moment, a cancel, a payment that ran out) is decided again with the rows locked. Locks as everywhere: receipts first,
  * then payments; none is waited for, so that two groups cannot wait for one another.
@@ -117,7 +120,7 @@ export class PaymeGroups {
              p.id AS p_id, p.number AS p_number, p.merchant_id AS p_merchant_id, p.receipt_id AS p_receipt_id, p.provider AS p_provider,
              p.flow AS p_flow, p.state AS p_state, p.amount_tiyin AS p_amount_tiyin, p.provider_ref AS p_provider_ref,
              p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time, p.delivered_at IS NOT NULL AS p_is_delivered,
-             r.status AS p_receipt_status, r.device_id AS p_device_id,
+             r.status AS p_receipt_status, r.device_id AS p_device_id, ${FURTHER_RECEIPTS} AS p_further,
              CASE WHEN r.device_id IS NULL THEN r.document END AS p_document,
              EXISTS (SELECT FROM provider_transactions l WHERE l.payment_id = p.id AND l.is_live) AS has_live
         FROM unnest(${group.map(({ accountId }) => accountId)}::text[], ${group.map(({ id }) => id)}::text[],
@@ -195,7 +198,7 @@ export class PaymeGroups {
          ORDER BY id FOR UPDATE SKIP LOCKED
       ), held AS (
         SELECT p.id, p.receipt_id, p.merchant_id, p.amount_tiyin FROM payments p JOIN taken ON taken.id = p.receipt_id
-         WHERE p.flow = 'inbound' AND p.state = 'reserved' AND p.cancel_requested_at IS NULL
+         WHERE p.flow = 'inbound' AND p.state = 'reserved' AND p.cancel_requested_at IS NULL AND p.further_receipts = '{}'
          ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
       ), performed AS (
         UPDATE provider_transactions t SET state = 2, is_live = true, perform_time_ms = a.perform_time_ms

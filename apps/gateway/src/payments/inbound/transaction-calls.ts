@@ -11,6 +11,7 @@ import type {
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymentWorker } from '../payment-worker.js';
+import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
 
 export interface ProviderRequest {
@@ -75,9 +76,11 @@ export class TransactionCalls {
   /** No caller waits for the rest. */
   private afterCommit(performed: LockedPayment | null): void {
     if (performed === null) return;
-    this.worker.watch(performed.receipt_id, performed.id);
     if (performed.device_id === null) this.worker.schedule(performed.id);
-    else this.lanes.ring(performed.device_id, performed.receipt_id);
+    for (const { id, device_id: deviceId } of receiptsOf(performed)) {
+      this.worker.watch(id, performed.id);
+      if (deviceId !== null) this.lanes.ring(deviceId, id);
+    }
   }
 
   private async find(

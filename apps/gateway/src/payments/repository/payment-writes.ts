@@ -151,6 +151,14 @@ export async function askMoneyBack(
     VALUES (${paymentId}, ${receiptId}, ${amountTiyin}::bigint, ${state}::payment_refund_state, 'refund of the receipt')`;
 }
 
+/** All that is left of what was taken. */
+export async function askWholeBack(tx: Statements, paymentId: string): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO payment_refunds (payment_id, amount_tiyin, state, reason)
+    SELECT id, amount_tiyin - refunded_tiyin, 'requested', 'refund of the whole payment' FROM payments WHERE id = ${paymentId}`;
+  await makeDue(tx, paymentId);
+}
+
 /** A person has found the parts back that were being given back. @returns their sums */
 export async function finishParts(tx: Statements, paymentId: string): Promise<bigint[]> {
   const parts = await tx.$queryRaw<{ amount_tiyin: bigint }[]>`

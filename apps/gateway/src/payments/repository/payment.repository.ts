@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LEDGER_REFUND, Prisma, SalesDatabase, SURPLUS_OPERATION } from '#database';
+import { Prisma, SalesDatabase } from '#database';
 import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import {
@@ -14,6 +14,7 @@ import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
 import type { Alternative } from '../routing/alternative.js';
+import { fiscalRefundOf, FURTHER_SALES } from '../several-receipts.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -23,8 +24,6 @@ const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
     SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
 
-/** Who asks for the saga's own refunds, where no client does: their key is unique under this name. */
-export const SAGA_CLIENT = 'payments';
 const FINISH_REFUNDS = Prisma.sql`
   UPDATE payment_refunds f SET state = 'done', finished_at = now()
     FROM moved WHERE f.payment_id = moved.id AND f.state IN ('waiting', 'requested')`;
@@ -134,18 +133,13 @@ export class PaymentRepository {
              p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.alternatives, p.failures, p.news, p.created_at, p.state_since, p.hinted_at, p.accepted_difference,
              clock_timestamp() AS now, r.status AS receipt_status, r.trace_parent, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
+             ${FURTHER_SALES} AS further,
              due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
-        LEFT JOIN LATERAL (
-          SELECT CASE WHEN coalesce(sum(f.total_tiyin) FILTER (WHERE f.status = 'registered'), 0) >= r.total_tiyin
-                      THEN 'registered'
-                      WHEN bool_or(${LEDGER_REFUND} AND f.status <> 'registered') THEN 'pending'
-                      WHEN bool_or(f.client_id = ${SAGA_CLIENT}) THEN 'failed'
-                      ELSE 'none' END AS fiscal_refund
-            FROM receipts f WHERE f.refund_of = r.id AND f.operation <> ${SURPLUS_OPERATION}) AS back ON true
+        CROSS JOIN ${fiscalRefundOf('r')} AS back
         LEFT JOIN LATERAL (
           SELECT f.id, f.amount_tiyin,
                  (SELECT count(*)::int4 FROM payment_calls c WHERE c.payment_id = p.id AND c.call = 'refund'

@@ -1,10 +1,10 @@
-import type { StoredReceiptDocument } from '#database';
 import { rankProviders, type PaymentFlow, type ProviderCode } from '#payments';
 import type { ProblemError } from '#problems';
-import type { PaymentBody, ReceiptBody } from '../../receipts/receipt-body.js';
+import type { PaymentBody } from '../../receipts/receipt-body.js';
 import type { OpenAccount } from '../accounts/account-settings.js';
+import type { PaymentRequestBody } from '../payment-request-body.js';
 import type { Alternative } from './alternative.js';
-import { fiscalModeOf, termsOf, type FiscalMode } from './payment-terms.js';
+import { fiscalModeOf, termsOf, type FiscalMode, type Whole } from './payment-terms.js';
 import type { MerchantRouting } from './payment-routing.js';
 
 /** What a caller writes as the provider where the merchant's rules are to choose. */
@@ -20,7 +20,7 @@ export interface ChosenProvider {
  * Our own register as soon as one of the accounts leaves it to us: a sale is registered by one of both, and stays so when it goes
  * to another provider.
  */
-export function routedFiscalMode({ routes }: MerchantRouting, body: ReceiptBody): FiscalMode {
+export function routedFiscalMode({ routes }: MerchantRouting, body: PaymentRequestBody): FiscalMode {
   const isEachProviders =
     routes.length > 0 && routes.every(({ account }) => fiscalModeOf(account, body) === 'provider');
   return isEachProviders ? 'provider' : 'gateway';
@@ -37,8 +37,8 @@ export function autoFault({ token, qr_code: qr, otp }: PaymentBody): ProblemErro
 /** The merchant's rules, held against what each account can do with this sale. @returns the fault where none fits */
 export function chooseProvider(
   routing: MerchantRouting,
-  body: ReceiptBody,
-  document: StoredReceiptDocument,
+  body: PaymentRequestBody,
+  document: Whole,
   fiscalMode: FiscalMode,
 ): ChosenProvider | ProblemError {
   const byProvider = new Map(routing.routes.map((route) => [route.account.provider, route]));

@@ -1,8 +1,9 @@
 import type { StoredReceiptDocument } from '#database';
 import { unsayable, type PaymentFlow } from '#payments';
 import type { ProblemError } from '#problems';
-import type { PaymentBody, ReceiptBody } from '../../receipts/receipt-body.js';
+import type { PaymentBody } from '../../receipts/receipt-body.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import type { PaymentRequestBody } from '../payment-request-body.js';
 import { capabilitiesOf, lineFormOf } from '../provider-clients.js';
 
 /** On which terms an account takes a sale: how the money moves, or all that it would refuse of the first kind. */
@@ -10,17 +11,29 @@ export type PaymentTerms = { kind: 'taken'; flow: PaymentFlow } | { kind: 'refus
 
 export type FiscalMode = 'gateway' | 'provider';
 
-/** Who registers this sale. Pieces with marking codes are our own registers' business, whatever the account says. */
-export function fiscalModeOf(account: OpenAccount, { items }: ReceiptBody): FiscalMode {
+/**
+ * Who registers this sale. Pieces with marking codes, and receipts of several sellers, are our own registers' business, whatever the account
+ * says.
+ */
+export function fiscalModeOf(
+  account: OpenAccount,
+  { items, further_receipts: further }: PaymentRequestBody,
+): FiscalMode {
   const isMarked = items.some(({ labels }) => labels !== undefined && labels.length > 0);
-  return valueOf(account, 'fiscal_mode') === 'provider' && !isMarked ? 'provider' : 'gateway';
+  const isOurs = isMarked || further !== undefined;
+  return valueOf(account, 'fiscal_mode') === 'provider' && !isOurs ? 'provider' : 'gateway';
+}
+
+/** What the money is for: all lines of all receipts. */
+export interface Whole extends Pick<StoredReceiptDocument, 'lines'> {
+  totalTiyin: number;
 }
 
 /** What a provider would refuse is refused before anything is stored. */
 export function termsOf(
   account: OpenAccount,
   payment: PaymentBody,
-  document: StoredReceiptDocument,
+  document: Whole,
   fiscalMode: FiscalMode,
 ): PaymentTerms {
   if (fiscalMode === 'provider') {
@@ -43,7 +56,7 @@ function refused(error: ProblemError): PaymentTerms {
 }
 
 /** What a provider's form of a line cannot express, or not for sure: better no sale than one that it registers wrongly. */
-function unsayableFaults(account: OpenAccount, { lines }: StoredReceiptDocument): ProblemError[] {
+function unsayableFaults(account: OpenAccount, { lines }: Whole): ProblemError[] {
   const form = lineFormOf(account);
   return lines.flatMap((line, index): ProblemError[] => {
     const lost = unsayable(line, form);

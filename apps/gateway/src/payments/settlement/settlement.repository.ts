@@ -64,7 +64,10 @@ const MAX_SETTLEMENTS = 400;
 const ROWS_PER_READ = 1_000;
 const COLUMNS = Prisma.sql`id, account_id, provider, format, day_from, day_to, report, created_at`;
 const PAYMENT = Prisma.sql`
-  p.id, p.number, p.provider_ref, p.receipt_id, p.state, r.status::text AS receipt_status, p.amount_tiyin, p.refunded_tiyin`;
+  p.id, p.number, p.provider_ref, p.receipt_id, p.state, p.amount_tiyin, p.refunded_tiyin,
+  -- Of several receipts one that is not registered speaks for all.
+  coalesce((SELECT min(o.status::text) FROM receipts o WHERE o.id = ANY(p.further_receipts) AND o.status <> 'registered'
+             AND r.status = 'registered'), r.status::text) AS receipt_status`;
 
 /** Registers of providers, and what they are compared with. */
 @Injectable()
