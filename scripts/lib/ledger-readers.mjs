@@ -43,6 +43,8 @@ export const LEDGER_READERS = /** @type {Readonly<Record<string, string>>} */ ({
   'apps/gateway/src/payments/pay-back-refund.ts': 'the money of a refund with the receipt that states it',
   'apps/gateway/src/payments/reconciliation.ts': 'payments that do not agree with their receipts, in one pass',
   'apps/gateway/src/payments/resolve-payment.ts': 'a payment with its receipt, under their locks',
+  'apps/gateway/src/payments/search-payments.ts': 'the payment that a receipt names, in the page of the search',
+  'apps/gateway/src/payments/several-receipts.ts': 'the further receipts of a payment, as a part of its statements',
   'apps/gateway/src/programs/cli/doctor/check-database.ts':
     'how many lanes there are, beside the settings of the server',
   'apps/gateway/src/programs/cli/doctor/check-work.ts':

@@ -2,12 +2,12 @@ import { nextStep, type SagaSnapshot } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { standingOf, standingWithoutMoney, type FiscalRefund } from './several-receipts.js';
 
-type Told = readonly [ReceiptStatus, FiscalRefund?];
+type Given = readonly [ReceiptStatus, FiscalRefund?];
 
-const sales = (told: readonly Told[]) => told.map(([status, back = 'none']) => ({ status, fiscal_refund: back }));
+const sales = (given: readonly Given[]) => given.map(([status, back = 'none']) => ({ status, fiscal_refund: back }));
 
 describe('while the money stays or may come', () => {
-  it.each<[string, Told[], string, string]>([
+  it.each<[string, Given[], string, string]>([
     ['all wait', [['awaiting_payment'], ['awaiting_payment']], 'awaiting_payment', 'none'],
     ['one is behind', [['registered'], ['accepted']], 'accepted', 'none'],
     ['one is at its register', [['registered'], ['sending']], 'sending', 'none'],
@@ -43,21 +43,21 @@ describe('while the money stays or may come', () => {
       'registered',
       'failed',
     ],
-  ])('%s', (_name, told, receipt, fiscalRefund) => {
-    expect(standingOf(sales(told))).toEqual({ receipt, fiscalRefund });
+  ])('%s', (_name, given, receipt, fiscalRefund) => {
+    expect(standingOf(sales(given))).toEqual({ receipt, fiscalRefund });
   });
 });
 
 describe('without money', () => {
-  it.each<[string, Told[], string, string]>([
+  it.each<[string, Given[], string, string]>([
     ['what has not left is cancelled first', [['registered'], ['accepted']], 'accepted', 'none'],
     ['what is registered is refunded beside one that is unknown', [['unknown'], ['registered']], 'registered', 'none'],
     ['then the unknown one is waited for', [['unknown'], ['registered', 'pending']], 'unknown', 'pending'],
     ['a refund that is missing is begun', [['registered', 'registered'], ['registered']], 'registered', 'partial'],
     ['all is back, or never was', [['registered', 'registered'], ['rejected']], 'registered', 'registered'],
     ['none was ever registered', [['cancelled'], ['rejected']], 'rejected', 'none'],
-  ])('%s', (_name, told, receipt, fiscalRefund) => {
-    expect(standingWithoutMoney(sales(told))).toEqual({ receipt, fiscalRefund });
+  ])('%s', (_name, given, receipt, fiscalRefund) => {
+    expect(standingWithoutMoney(sales(given))).toEqual({ receipt, fiscalRefund });
   });
 });
 

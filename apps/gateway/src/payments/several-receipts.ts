@@ -15,7 +15,10 @@ export interface FurtherReceipt {
   status: ReceiptStatus;
 }
 
-/** The same for the saga. */
+/** A receipt of a payment; without a device its provider registers it. */
+export type PaidReceipt = Omit<FurtherReceipt, 'device_id'> & { device_id: string | null };
+
+/** A further one as the saga reads it. */
 export interface FurtherSale extends FurtherReceipt {
   fiscal_refund: FiscalRefund;
   lines: ReceiptLine[];
@@ -61,7 +64,7 @@ export const FURTHER_SALES = Prisma.sql`
       FROM receipts o CROSS JOIN ${fiscalRefundOf('o')} AS back WHERE o.id = ANY(p.further_receipts)) END`;
 
 /** Every receipt of a payment, the first one first. */
-export function receiptsOf({ receipt_id: id, receipt_status: status, device_id, further }: ReceiptsOf) {
+export function receiptsOf({ receipt_id: id, receipt_status: status, device_id, further }: ReceiptsOf): PaidReceipt[] {
   return [{ id, status, device_id }, ...(further ?? [])];
 }
 

@@ -8,6 +8,7 @@ import { Loaded, NeedsScope } from '../../ui/states.js';
 import { StatusBadge } from '../receipts/receipt-status.js';
 import { Timeline } from '../receipts/timeline.js';
 import { ExtraCharges } from './extra-charges.js';
+import { FurtherReceipts } from './further-receipts.js';
 import { PaymentActions } from './payment-actions.js';
 import { PaymentStatus } from './payment-status.js';
 
@@ -31,7 +32,7 @@ function OnePayment(): ReactElement {
 
 function Detail({ payment }: { payment: Schema<'PaymentView'> }): ReactElement {
   const { payments: words } = useWords();
-  const { receipt, further_receipts: further } = payment;
+  const { receipt } = payment;
   return (
     <div className="page">
       <PageHead
@@ -68,20 +69,7 @@ function Detail({ payment }: { payment: Schema<'PaymentView'> }): ReactElement {
               ]}
             />
           </Card>
-          {further.length > 0 && (
-            <Card title={words.further}>
-              <ul className="plain-list">
-                {further.map(({ id, total, status }) => (
-                  <li key={id} className="line-item">
-                    <Link to="/receipts/$id" params={{ id }}>
-                      <Money tiyin={total} />
-                    </Link>
-                    <StatusBadge status={status} />
-                  </li>
-                ))}
-              </ul>
-            </Card>
-          )}
+          <FurtherReceipts receipts={payment.further_receipts} />
           {payment.refunds.length > 0 && (
             <Card title={words.moneyBack}>
               <ul className="plain-list">
