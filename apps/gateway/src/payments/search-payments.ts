@@ -137,10 +137,13 @@ function indexed(merchantId: string, query: PaymentsQuery, afterId: string | nul
   const conditions = [Prisma.sql`merchant_id = ${merchantId}`];
   const [from, to] = [timeOf(query.created_from), timeOf(query.created_to)];
   if (afterId !== null) conditions.push(Prisma.sql`id < ${afterId}`);
-  if (query.receipt_id !== undefined)
-    // The receipt itself names its payment, whether it is the first of it or a further one.
-    conditions.push(Prisma.sql`id = (
+  if (query.receipt_id !== undefined) {
+    // The first receipt of a payment, or a further one, which names it.
+    conditions.push(Prisma.sql`id IN (
+      SELECT p.id FROM payments p WHERE p.receipt_id = ${query.receipt_id}
+      UNION ALL
       SELECT r.payment_id FROM receipts r WHERE r.id = ${query.receipt_id} AND r.merchant_id = ${merchantId} AND r.refund_of IS NULL)`);
+  }
   if (query.provider_ref !== undefined) {
     // By the index that keeps a provider's ids unique, account by account.
     conditions.push(Prisma.sql`id IN (

@@ -89,7 +89,10 @@ export class ReadTimeline {
 
   private async find(merchantId: string, receiptId: string): Promise<TimelineOf | null> {
     const [row] = await this.prisma.$queryRaw<{ payment_id: string | null; refunds: string[] }[]>`
-      SELECT (SELECT p.id FROM payments p WHERE p.id = r.payment_id AND r.refund_of IS NULL AND p.merchant_id = ${merchantId}) AS payment_id,
+      SELECT coalesce((SELECT p.id FROM payments p WHERE p.receipt_id = r.id AND p.merchant_id = ${merchantId}),
+                      -- A further receipt of a payment names it.
+                      (SELECT p.id FROM payments p WHERE p.id = r.payment_id AND r.id = ANY(p.further_receipts)
+                                                     AND p.merchant_id = ${merchantId})) AS payment_id,
              ARRAY(SELECT f.id FROM receipts f WHERE f.refund_of = r.id AND f.merchant_id = ${merchantId}
                     ORDER BY f.id LIMIT ${MAX_REFUNDS}) AS refunds
         FROM receipts r WHERE r.id = ${receiptId} AND r.merchant_id = ${merchantId}`;
