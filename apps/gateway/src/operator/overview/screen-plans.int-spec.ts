@@ -120,7 +120,8 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
   'payments, a later page': {
     statement: paymentSearch(MERCHANT, {}, { ...later, afterId: `pay_01kz${'3000'.padStart(22, '0')}` }),
   },
-  'payments by receipt': { statement: paymentSearch(MERCHANT, { receipt_id: receiptId }, page), most: 1 },
+  // The payment of this first receipt, and the receipt, which names its payment.
+  'payments by receipt': { statement: paymentSearch(MERCHANT, { receipt_id: receiptId }, page), most: 2 },
   'payments by the provider’s id': { statement: paymentSearch(MERCHANT, { provider_ref: 'ref-607' }, page) },
   'payments that are pending': { statement: paymentSearch(MERCHANT, { status: 'pending' }, page) },
   'payments by sum': { statement: paymentSearch(MERCHANT, { amount_min: '5', amount_max: '6' }, page), most: WALKED },
