@@ -56,8 +56,9 @@ export async function payBackWhole(tx: Prisma.TransactionClient, paymentId: stri
   if (isUnderWay || isWithoutMoney(payment.state)) return;
   if (payment.state !== 'captured') throw new Problem('payment_not_settled', `The payment is ${payment.state}.`);
   refuseProviders(payment);
-  const isPartOpen = (await openOf(tx, payment.id)) > 0;
-  if (isPartOpen)
+  const { whole, parts } = await openOf(tx, payment.id);
+  if (whole > 0) return;
+  if (parts > 0)
     throw new Problem('payment_not_settled', 'A part of it is on its way back; ask again when it is back.');
   await askWholeBack(tx, payment.id);
 }
@@ -71,14 +72,16 @@ async function lockPaid(tx: Prisma.TransactionClient, paymentId: string): Promis
   return payment;
 }
 
-/** Sums of receipts' refunds that are to go back and are not. */
-async function openOf(tx: Prisma.TransactionClient, paymentId: string): Promise<number> {
-  const [row] = await tx.$queryRaw<{ open: number }[]>`
-    SELECT count(*)::int4 AS open FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
+/** Sums that are to go back and are not: of one receipt's refund, or all that was left. */
+async function openOf(tx: Prisma.TransactionClient, paymentId: string): Promise<{ whole: number; parts: number }> {
+  const [row] = await tx.$queryRaw<{ whole: number; parts: number }[]>`
+    SELECT count(*) FILTER (WHERE f.receipt_id IS NULL)::int4 AS whole,
+           count(*) FILTER (WHERE f.receipt_id IS NOT NULL)::int4 AS parts
+      FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
      WHERE f.payment_id = ${paymentId}
        AND (f.state = 'requested'
             OR (f.state = 'waiting' AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled'))`;
-  return row?.open ?? 0;
+  return row ?? { whole: 0, parts: 0 };
 }
 
 /** What is back or is to go back. In a statement after the payment's lock: it sees what was written under it. */
