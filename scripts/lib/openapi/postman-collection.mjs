@@ -43,6 +43,7 @@ const TOUR = [
   ['search_list', []],
   ['refunds_create', []],
   ['refunds_list', []],
+  ['timeline_read', []],
   ['events_list', []],
   ['reports_turnover', []],
 ];
