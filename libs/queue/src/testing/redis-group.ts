@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
@@ -11,6 +11,8 @@ const SLOTS = 16_384;
 const MASTER = 'fgw';
 const PASSWORD = 'correct.horse-battery~staple';
 const STARTED_WITHIN_MS = 60_000;
+/** A sentinel that was not run for two seconds (its disk was slow, say) acts on nothing for 30 (its TILT), then wants 8 without a fault; each further pause begins that anew. */
+const FOLLOWS_WITHIN_MS = 240_000;
 
 /** Whether sentinels can be tested on this machine (Debian's redis-sentinel, the same program as redis-server). */
 export function sentinelIsInstalled(): boolean {
@@ -205,11 +207,25 @@ export class OwnSentinels {
     const port = await this.masterPort();
     const master = this.servers.find((server) => server.port === port);
     await master?.kill();
-    await until(async () => (await this.masterPort()) !== port, 'another master was chosen', STARTED_WITHIN_MS);
-    await master?.start();
-    const isReplica = async (): Promise<boolean> =>
-      (await master?.command((client) => client.info('replication')))?.includes('role:slave') ?? false;
-    await until(isReplica, 'the old master follows', STARTED_WITHIN_MS);
+    await this.logged(async () => {
+      await until(async () => (await this.masterPort()) !== port, 'another master was chosen', FOLLOWS_WITHIN_MS);
+      await master?.start();
+      const isReplica = async (): Promise<boolean> =>
+        (await master?.command((client) => client.info('replication')))?.includes('role:slave') ?? false;
+      await until(isReplica, 'the old master follows', FOLLOWS_WITHIN_MS);
+    });
+  }
+
+  /** A wait in vain is reported with what the sentinels did meanwhile. */
+  private async logged(run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      const logs = this.sentinels.map(({ port }) =>
+        readFileSync(join(this.folder, `${port}.log`), 'utf8').slice(-3000),
+      );
+      throw new Error(`${String(error)}\n${logs.join('\n')}`, { cause: error });
+    }
   }
 
   async remove(): Promise<void> {
@@ -234,7 +250,15 @@ function sentinelConfig(folder: string, masterPort: number, port: number): strin
   const certificate = certificateArgs(folder).map((word) => word.replace(/^--/, ''));
   const pairs = [0, 2, 4].map((at) => `${certificate[at]} ${certificate[at + 1]}`);
   return `${[
-    ...['port 0', `tls-port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, 'tls-replication yes', 'tls-auth-clients no'],
+    ...[
+      'port 0',
+      `tls-port ${port}`,
+      `logfile ${join(folder, `${port}.log`)}`,
+      'bind 127.0.0.1',
+      `dir ${folder}`,
+      'tls-replication yes',
+      'tls-auth-clients no',
+    ],
     ...pairs,
     ...[`requirepass ${PASSWORD}`, `sentinel sentinel-pass ${PASSWORD}`],
     ...[`sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} 2`, `sentinel auth-pass ${MASTER} ${PASSWORD}`],
