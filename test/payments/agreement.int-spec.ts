@@ -157,7 +157,10 @@ describe('the merchant cancels while Payme has reserved', () => {
 
 describe('the reconciliation names, until it is mended,', () => {
   it('a call whose effect is unknown', async () => {
-    await fixture.faults({ fault: 'drop_before', next: 1 }, { fault: 'error_before', next: 3 });
+    await fixture.faults(
+      { fault: 'drop_before', next: 1, path: '/card_token/payment' },
+      { fault: 'error_before', next: 3, path: '/payment/status' },
+    );
     const { body } = await fixture.pay(CHARGE);
     expect(await fixture.disagreement(body.id)).toMatchObject({
       ...{ kind: 'unknown', status: 'authorize_unknown', next_step: 'gateway: reads the status at the provider' },

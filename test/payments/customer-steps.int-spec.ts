@@ -148,7 +148,7 @@ describe('a code that the wallet shows (Click Pass)', () => {
   it('confirms once, also when the answer is lost', async () => {
     fixture.register = 'sleeps';
     const { body } = await fixture.pay(payment, { prefer: 'wait=0' });
-    await fixture.faults({ fault: 'drop_after', next: 1 });
+    await fixture.faults({ fault: 'drop_after', next: 1, path: '/click_pass/confirm' });
     fixture.register = 'registers';
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
     expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 1, refunds: 0 }]);

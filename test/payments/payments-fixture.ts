@@ -224,7 +224,9 @@ export class PaymentsFixture {
     );
   }
 
-  async faults(...rules: { fault: string; next?: number; rate?: number; delay_ms?: number }[]): Promise<void> {
+  async faults(
+    ...rules: { fault: string; next?: number; rate?: number; delay_ms?: number; path?: string }[]
+  ): Promise<void> {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ rules }) };
     await (await fetch(`${this.simulatorUrl}/faults`, init)).text();
   }

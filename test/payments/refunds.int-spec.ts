@@ -75,7 +75,7 @@ describe.each([
     ['error_before', false],
   ])('so an unanswered part is a person’s, and goes back once (%s)', async (fault, isDone) => {
     const { id, receipt } = await sold(payment);
-    await fixture.faults({ fault, next: 1 });
+    await fixture.faults({ fault, next: 1, path: '/partial' });
     await refund(receipt.id, 1);
     await fixture.until(id, { status: 'manual' });
     expect(await fixture.simulated(id)).toMatchObject([{ refunds: isDone ? 1 : 0 }]);
@@ -92,7 +92,7 @@ it('decides on the part that is under way first, also when an older one has beco
   const older = await refund(receipt.id, 1, 0);
   const younger = await refund(receipt.id, 2, 0);
   // Its fate can be read only later.
-  await fixture.faults({ fault: 'drop_after', next: 1 }, { fault: 'error_before', next: 2 });
+  await fixture.faults({ fault: 'drop_after', next: 1, path: '/partial' }, { fault: 'error_before', next: 2 });
   await fixture.registered(younger.body.id);
   await fixture.until(id, { status: 'refund_unknown' });
   await fixture.registered(older.body.id);

@@ -140,7 +140,7 @@ describe('when a provider does not answer', () => {
     'goes to the next provider when the first one answers with %s, and pays there once',
     async (fault) => {
       await route([{ provider: 'octo' }, { provider: 'payme' }]);
-      await fixture.faults({ fault, next: 1 });
+      await fixture.faults({ fault, next: 1, path: '/prepare_payment' });
       const { id } = (await auto()).body;
       const view = await fixture.until(id, { status: 'pending' });
       expect([view.provider, await reroutes(id)]).toEqual([
@@ -175,7 +175,7 @@ describe('when a provider does not answer', () => {
   it('stays at its last provider, and at one that was named', async () => {
     await route([{ provider: 'octo' }]);
     for (const payment of [{ provider: 'auto' }, { provider: 'octo' }]) {
-      await fixture.faults({ fault: 'error_before', next: 1 });
+      await fixture.faults({ fault: 'error_before', next: 1, path: '/prepare_payment' });
       const { id } = (await fixture.pay(payment)).body;
       const view = await fixture.until(id, { status: 'pending' });
       expect([view.provider, await reroutes(id)]).toEqual(['octo', []]);

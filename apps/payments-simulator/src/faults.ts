@@ -29,6 +29,8 @@ export interface FaultRule {
   /** The next so many calls. */
   next?: number;
   delay_ms?: number;
+  /** Only calls whose path holds this text: what the caller still does for earlier payments goes on unharmed. */
+  path?: string;
 }
 
 /** `drop_before`, `error_before`: nothing was done. `…_after`, `malformed`: it was done and no answer arrives. */
@@ -68,10 +70,10 @@ export class Faults {
     };
   }
 
-  /** The first rule of these faults that strikes this call. */
-  draw(among: readonly SimFault[]): FaultRule | null {
+  /** The first rule of these faults that strikes this call; a rule for a path strikes no call without one. */
+  draw(among: readonly SimFault[], path = ''): FaultRule | null {
     for (const rule of this.rules) {
-      if (!among.includes(rule.fault)) continue;
+      if (!among.includes(rule.fault) || !path.includes(rule.path ?? '')) continue;
       if (rule.next !== undefined) {
         if (rule.next <= 0) continue;
         rule.next -= 1;

@@ -86,6 +86,8 @@ function addressOf(server: FastifyInstance): string {
   return typeof address === 'object' && address ? `http://127.0.0.1:${String(address.port)}` : '';
 }
 
+const AROUND_A_CALL = ['delay', 'drop_before', 'drop_after', 'error_before', 'error_after', 'malformed'] as const;
+
 /**
  * Faults around a call: before it nothing is done, after it the answer to what was done is lost.
  * @returns the calls that were answered with a failure of the simulator's
@@ -96,7 +98,7 @@ function strike(server: FastifyInstance, faults: Faults): WeakSet<object> {
   const late = new WeakMap<object, () => void>();
   server.addHook('preHandler', async (request, reply) => {
     if (!API.test(request.routeOptions.url ?? '')) return;
-    const rule = faults.draw(['delay', 'drop_before', 'drop_after', 'error_before', 'error_after', 'malformed']);
+    const rule = faults.draw(AROUND_A_CALL, request.url);
     if (!rule) return;
     if (rule.fault === 'delay') {
       // Until the answer, which the caller may not wait for.
