@@ -102,6 +102,7 @@ function allContainers(pod: PodSpec): Container[] {
 function environmentOf({ env }: Container): Record<string, string> {
   const standIns: Record<string, string> = {
     DATABASE_URL: 'postgresql://u:p@db/fiscal',
+    DIRECT_DATABASE_URL: 'postgresql://u:p@db/fiscal',
     READ_DATABASE_URL: 'postgresql://u:p@replica/fiscal',
     QUEUE_URL: 'redis://queue',
     SECRETS_KEY: Buffer.alloc(32).toString('base64'),
@@ -303,6 +304,31 @@ testRendered('a replica is read by the gateway alone, and only where one is name
   const once = { of: 'external', container: 'gateway', valueFrom: secret };
   expect(given).toEqual([once, once]);
 });
+
+testRendered(
+  'behind a pooler transactions have its address and sessions that of the database, migrations the latter alone',
+  () => {
+    const urls = (kind: string, ending: string): unknown =>
+      podOf(only('external', kind, ending))
+        ?.containers[0]?.env.filter(({ name }) => name.endsWith('DATABASE_URL') && !name.startsWith('READ'))
+        .map(({ name, valueFrom }) => [name, valueFrom]);
+    const secret = (name: string, key: string) => ({ secretKeyRef: { name, key } });
+    const direct = secret('postgres', 'app');
+    expect(urls('Deployment', '-gateway')).toEqual([
+      ['DATABASE_URL', secret('pooler', 'gateway')],
+      ['DIRECT_DATABASE_URL', direct],
+    ]);
+    expect(urls('StatefulSet', '-relay')).toEqual([
+      ['DATABASE_URL', secret('pooler', 'relay')],
+      ['DIRECT_DATABASE_URL', direct],
+    ]);
+    const migrations = every().flatMap(([, manifest]) =>
+      (podOf(manifest) ? allContainers(podOf(manifest)!) : []).filter(({ name }) => name === 'migrate'),
+    );
+    expect(migrations.length).toBeGreaterThan(0);
+    expect(migrations.flatMap(({ env }) => env.map(({ name }) => name))).not.toContain('DIRECT_DATABASE_URL');
+  },
+);
 
 testRendered('what selects pods finds some, of its own release', () => {
   for (const [name, { manifests }] of installed) {

@@ -206,7 +206,13 @@ export class LinkRig {
     const url = `http://127.0.0.1:${port}`;
     const loopback = parseCidr('127.0.0.0/8');
     const settings = {
-      ...{ DATABASE_URL: this.database.url, QUEUE_URL: undefined, SECRETS_KEY: this.keyring, RELAY_PORT: port },
+      ...{
+        DATABASE_URL: this.database.url,
+        DIRECT_DATABASE_URL: undefined,
+        QUEUE_URL: undefined,
+        SECRETS_KEY: this.keyring,
+        RELAY_PORT: port,
+      },
       ...{ RELAY_WORKERS: 1, RELAY_WORKER_PORT: 0 },
       ...{ RELAY_URL: url, LINK_PUBLIC_URL: linkPublicUrl, LOG_LEVEL: 'info' as const },
       DEVICE_ALLOWED_CIDRS: loopback.kind === 'ok' ? [loopback.cidr] : [],

@@ -63,6 +63,7 @@ test.each(PROGRAMS)('the %s accepts the values shown', (_name, table) => {
 test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, table) => {
   const exceptions = [
     'DATABASE_URL',
+    'DIRECT_DATABASE_URL',
     'READ_DATABASE_URL',
     'QUEUE_URL',
     'SECRETS_KEY',

@@ -18,6 +18,8 @@ export interface SystemOptions {
   registerEnv?: Record<string, string>;
   /** Added to every gateway and relay. */
   env?: Record<string, string>;
+  /** Added to every relay. */
+  relayEnv?: Record<string, string>;
   scopes?: readonly string[];
   /** Gateways and relays serve their metrics on ports of their own. */
   ownMetricsPorts?: boolean;
@@ -125,7 +127,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     return new Program(
       `relay-${index}`,
       join(programs, 'device-relay/src/main.js'),
-      { RELAY_URL: `http://127.0.0.1:${port}`, ...shared, ...metricsEnv(gatewayCount + index), RELAY_PORT: port },
+      {
+        ...{ RELAY_URL: `http://127.0.0.1:${port}`, ...shared, ...options.relayEnv },
+        ...{ ...metricsEnv(gatewayCount + index), RELAY_PORT: port },
+      },
       `http://127.0.0.1:${port}/readyz`,
     );
   });

@@ -23,6 +23,7 @@ import { parseKeyring } from '#secrets';
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  DIRECT_DATABASE_URL: url(['postgres', 'postgresql']).optional(),
   LANE_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(12),
   WATCH_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
   LINK_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(4),

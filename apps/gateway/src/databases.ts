@@ -8,6 +8,8 @@ import {
   ReportDatabase,
   ReportReads,
   SalesDatabase,
+  sessionsAt,
+  transactionsAt,
   type DatabaseSettings,
 } from '#database';
 import { Metrics, type Logger } from '#runtime';
@@ -25,6 +27,7 @@ export const DATABASES = [PrismaService, SalesDatabase, ReportDatabase, JobDatab
 type PoolSizes = Pick<
   GatewaySettings,
   | 'DATABASE_URL'
+  | 'DIRECT_DATABASE_URL'
   | 'READ_DATABASE_URL'
   | 'READ_MAX_AGE_MS'
   | 'SALES_POOL_SIZE'
@@ -36,18 +39,23 @@ type PoolSizes = Pick<
 /** The gateway's pools (docs/adr/0055-pools-by-purpose.md). A connection is opened when it is first needed. */
 export function databaseProviders(settings: PoolSizes): FactoryProvider[] {
   const pool = (applicationName: string, poolSize: number): DatabaseSettings => ({
-    url: settings.DATABASE_URL,
+    url: sessionsAt(settings),
     poolSize,
     applicationName,
     lockTimeoutMs: LOCK_TIMEOUT_MS,
+  });
+  // Few connections with long statements of their own bounds, and pages of exports, do without a pooler.
+  const pooled = (applicationName: string, poolSize: number): DatabaseSettings => ({
+    ...pool(applicationName, poolSize),
+    ...transactionsAt(settings),
   });
   const [lists, reports] = [
     pool('gateway-api', settings.API_POOL_SIZE),
     pool('gateway-reports', settings.REPORT_POOL_SIZE),
   ];
   return [
-    { provide: SalesDatabase, useFactory: () => new SalesDatabase(pool('gateway', settings.SALES_POOL_SIZE)) },
-    { provide: PrismaService, useFactory: () => new PrismaService(lists) },
+    { provide: SalesDatabase, useFactory: () => new SalesDatabase(pooled('gateway', settings.SALES_POOL_SIZE)) },
+    { provide: PrismaService, useFactory: () => new PrismaService({ ...lists, ...transactionsAt(settings) }) },
     { provide: ReportDatabase, useFactory: () => new ReportDatabase(reports) },
     { provide: JobDatabase, useFactory: () => new JobDatabase(pool('gateway-jobs', settings.JOB_POOL_SIZE)) },
     {

@@ -1,5 +1,5 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { JobDatabase, observePools, PrismaService, ReportDatabase, SalesDatabase } from '#database';
+import { JobDatabase, observePools, PrismaService, ReportDatabase, SalesDatabase, sessionsAt } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AccessModule } from './access/access.module.js';
@@ -104,8 +104,8 @@ function openBell(
   return bell;
 }
 
-function queueOf({ QUEUE_URL, DATABASE_URL }: GatewaySettings): ReturnType<typeof laneQueueBackend> {
-  return laneQueueBackend({ queueUrl: QUEUE_URL ?? null, databaseUrl: DATABASE_URL });
+function queueOf(settings: GatewaySettings): ReturnType<typeof laneQueueBackend> {
+  return laneQueueBackend({ queueUrl: settings.QUEUE_URL ?? null, databaseUrl: sessionsAt(settings) });
 }
 
 function upOrThrow(isUp: boolean, message: string): Promise<void> {

@@ -26,6 +26,7 @@ import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  DIRECT_DATABASE_URL: url(['postgres', 'postgresql']).optional(),
   READ_DATABASE_URL: url(['postgres', 'postgresql']).optional(),
   READ_MAX_AGE_MS: integer({ min: 1_000, max: 3_600_000 }).default(5_000),
   SALES_POOL_SIZE: integer({ min: 3, max: 1_000 }).default(10),

@@ -34,6 +34,7 @@ export { observePools } from './pool-metrics.js';
 export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
 export { ListReads, observeReads, ReadDatabase, Replica, ReportReads, type ReplicaSettings } from './read-database.js';
 export { ReplicaWatch, type ReplicaWatchOptions } from './replica-watch.js';
+export { sessionsAt, transactionsAt, type DatabaseAddresses } from './pooler.js';
 export { sessionConfig, type SessionSettings } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';

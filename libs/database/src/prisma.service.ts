@@ -23,6 +23,8 @@ export interface DatabaseSettings {
   maxWaiting?: number;
   /** Further parameters of each session, by name. */
   parameters?: Readonly<Record<string, string | number>>;
+  /** A pooler in transaction mode is in between (libs/database/src/pooler.ts). */
+  isPooled?: boolean;
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -42,6 +44,10 @@ function statementNames(): (query: { sql: string }) => string {
     names.set(sql, name);
     return name;
   };
+}
+
+function unprepared(): string {
+  return '';
 }
 
 /** No connection was to be had: the statement has not left the process, and nothing of it will be carried out. */
@@ -69,7 +75,7 @@ export class PrismaService extends PrismaClient {
       ...settings,
       size: settings.poolSize,
     });
-    const nameOf = statementNames();
+    const nameOf = settings.isPooled === true ? unprepared : statementNames();
     super({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
     this.pool = pool;
     this.size = settings.poolSize;

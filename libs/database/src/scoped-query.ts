@@ -46,15 +46,18 @@ const Base = pg.Query as unknown as DriverQueryClass;
 class ScopedQuery extends Base {
   private hasEntered = false;
   private readonly merchantId: string;
+  private readonly keepsPrepared: boolean;
 
   constructor(call: ScopedCall, merchantId: string) {
     super({ ...call.config, queryMode: 'extended' } as pg.QueryConfig, call.values, call.callback);
     this.merchantId = merchantId;
+    this.keepsPrepared = call.keepsPrepared;
   }
 
   override prepare(wire: Wire): void {
-    if (!entered.has(wire)) wire.parse({ name: ENTER_NAME, text: ENTER });
-    wire.bind({ portal: '', statement: ENTER_NAME, values: [this.merchantId] });
+    const name = this.keepsPrepared ? ENTER_NAME : '';
+    if (!entered.has(wire)) wire.parse({ name, text: ENTER });
+    wire.bind({ portal: '', statement: name, values: [this.merchantId] });
     wire.execute({ portal: '', rows: 0 });
     super.prepare(wire);
   }
@@ -67,7 +70,7 @@ class ScopedQuery extends Base {
     if (this.hasEntered) super.handleCommandComplete(message, wire);
     else {
       this.hasEntered = true;
-      entered.add(wire);
+      if (this.keepsPrepared) entered.add(wire);
     }
   }
 }
@@ -76,14 +79,15 @@ interface ScopedCall {
   config: pg.QueryConfig;
   values: unknown;
   callback: unknown;
+  keepsPrepared: boolean;
 }
 
 /**
  * The call of `query` that does the same for one merchant; null for one that needs no merchant, and for a query that is handed over
  * whole: its session is the merchant's own (page-reader.ts).
- * @param wire the connection on which it will be made
+ * @param wire the connection on which it will be made; null where a pooler gives each transaction another session
  */
-export function scopedCall(call: readonly unknown[], merchantId: string, wire: unknown): unknown[] | null {
+export function scopedCall(call: readonly unknown[], merchantId: string, wire: object | null): unknown[] | null {
   const [first, ...rest] = call;
   if (first instanceof pg.Query) return null;
   const config = typeof first === 'string' ? { text: first } : (first as pg.QueryConfig);
@@ -94,6 +98,9 @@ export function scopedCall(call: readonly unknown[], merchantId: string, wire: u
   // would be taken for the other one's.
   const { name, ...unnamed } = config;
   const own =
-    name !== undefined && name !== '' && entered.has(wire as Wire) ? { ...config, name: `${name}m` } : unnamed;
-  return [new ScopedQuery({ config: own, values, callback: undefined }, merchantId), callback];
+    name !== undefined && name !== '' && wire !== null && entered.has(wire as Wire)
+      ? { ...config, name: `${name}m` }
+      : unnamed;
+  const scoped = { config: own, values, callback: undefined, keepsPrepared: wire !== null };
+  return [new ScopedQuery(scoped, merchantId), callback];
 }

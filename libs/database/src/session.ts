@@ -15,6 +15,11 @@ export interface SessionSettings {
   connectTimeoutMs?: number;
   /** Further parameters of the session, by name. */
   parameters?: Readonly<Record<string, string | number>>;
+  /**
+   * A pooler in transaction mode is in between: it takes no parameters of a session, which its own configuration gives
+   * (docs/scale.md), and no statement stays prepared.
+   */
+  isPooled?: boolean;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -33,17 +38,24 @@ const SERVER_SIDE = {
 
 /** How each session of a program of ours is opened, and when either side gives it up (docs/adr/0054-silent-connections.md). */
 export function sessionConfig(settings: SessionSettings): pg.ClientConfig & WatchedConfig {
-  const { statementTimeoutMs, lockTimeoutMs = 0, idleInTransactionMs = IDLE_IN_TRANSACTION_MS } = settings;
+  const { statementTimeoutMs, isPooled = false } = settings;
   return {
-    connectionString: withParameters(settings.url, { ...SERVER_SIDE, ...settings.parameters }),
     application_name: settings.applicationName,
     connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutOf(settings.url),
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     ...(statementTimeoutMs > 0 && { silenceMs: silenceAfter(statementTimeoutMs) }),
+    ...(isPooled ? { connectionString: settings.url, isPooled } : ownSession(settings)),
+  };
+}
+
+function ownSession(settings: SessionSettings): pg.ClientConfig {
+  const { statementTimeoutMs, lockTimeoutMs = 0, idleInTransactionMs = IDLE_IN_TRANSACTION_MS } = settings;
+  return {
+    connectionString: withParameters(settings.url, { ...SERVER_SIDE, ...settings.parameters }),
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
   };
 }
 

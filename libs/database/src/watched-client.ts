@@ -36,6 +36,8 @@ export interface WatchedConfig extends pg.ClientConfig {
   silenceMs?: number;
   /** Called when the connection is given up, with the time (`performance.now()`) since which nothing came. */
   onSilent?: (sinceMs: number) => void;
+  /** Each transaction may find another session behind the connection: nothing stays prepared. */
+  isPooled?: boolean;
 }
 
 /** A statement that is under way on a connection beside a silent one is answered within this time, or its connection is silent, too. */
@@ -52,6 +54,7 @@ export class WatchedClient extends pg.Client {
   merchantId: string | null = null;
   private silenceMs: number;
   private readonly onSilent: (sinceMs: number) => void;
+  private readonly isPooled: boolean;
   private readonly socket: Socket;
   private timer: NodeJS.Timeout | null = null;
   private busy = false;
@@ -67,6 +70,7 @@ export class WatchedClient extends pg.Client {
     this.socket = socket;
     this.silenceMs = config.silenceMs ?? Infinity;
     this.onSilent = config.onSilent ?? ((): void => undefined);
+    this.isPooled = config.isPooled ?? false;
     // A session may say several times that it is lost; an 'error' without a listener ends the process.
     this.on('error', () => undefined);
     this.on('drain', () => {
@@ -83,7 +87,8 @@ export class WatchedClient extends pg.Client {
 
   /** Overloaded in `pg`: the result of a call is what its caller knows it to be. */
   override query(...call: unknown[]): never {
-    const scoped = this.merchantId === null ? null : scopedCall(call, this.merchantId, this.connection);
+    const wire = this.isPooled ? null : this.connection;
+    const scoped = this.merchantId === null ? null : scopedCall(call, this.merchantId, wire);
     if (scoped) return this.queryScoped(scoped);
     return this.queryPlain(call);
   }

@@ -1,5 +1,5 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
+import { type Prisma, PrismaService, sessionsAt } from '#database';
 import type { RunStatement } from '#ledger';
 import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
@@ -21,9 +21,9 @@ const KEEPER = Symbol('keeper of the archive');
       provide: KEEPER,
       inject: [SETTINGS_TOKEN, LOGGER],
       useFactory: (settings: RelaySettings, logger: Logger): ArchiveKeeper | null => {
-        const { DATABASE_URL, ARCHIVE_DIR: folder, ATTEMPTS_KEEP_DAYS: keepDays } = settings;
+        const { ARCHIVE_DIR: folder, ATTEMPTS_KEEP_DAYS: keepDays } = settings;
         if (folder === undefined) return null;
-        return new ArchiveKeeper(DATABASE_URL, folder, { ...ARCHIVE_OPTIONS, keepDays }, logger);
+        return new ArchiveKeeper(sessionsAt(settings), folder, { ...ARCHIVE_OPTIONS, keepDays }, logger);
       },
     },
   ],

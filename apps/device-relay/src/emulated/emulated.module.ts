@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { PrismaService, transactionsAt } from '#database';
 import type { Logger } from '#runtime';
 import type { RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -15,8 +15,13 @@ class EmulatedDatabase extends PrismaService {}
     {
       provide: EmulatedDatabase,
       inject: [SETTINGS_TOKEN],
-      useFactory: ({ DATABASE_URL: url, SANDBOX_POOL_SIZE: poolSize }: RelaySettings) =>
-        new EmulatedDatabase({ url, poolSize, applicationName: 'device-relay-sandbox', lockTimeoutMs: 5_000 }),
+      useFactory: (settings: RelaySettings) =>
+        new EmulatedDatabase({
+          ...transactionsAt(settings),
+          poolSize: settings.SANDBOX_POOL_SIZE,
+          applicationName: 'device-relay-sandbox',
+          lockTimeoutMs: 5_000,
+        }),
     },
     {
       provide: EmulatedRegisters,

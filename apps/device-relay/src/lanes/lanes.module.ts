@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { observePools, PrismaService, SalesDatabase } from '#database';
+import { observePools, PrismaService, SalesDatabase, sessionsAt, transactionsAt } from '#database';
 import { readBacklog } from '#ledger';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { OutgoingGuard } from '#outgoing';
@@ -42,21 +42,31 @@ import { WakeNotices } from './wake-notices.js';
     {
       provide: SalesDatabase,
       inject: [SETTINGS_TOKEN],
-      useFactory: ({ DATABASE_URL: url, LANE_POOL_SIZE: poolSize }: RelaySettings) =>
-        new SalesDatabase({ url, poolSize, applicationName: 'device-relay', lockTimeoutMs: 2_500 }),
+      useFactory: (settings: RelaySettings) =>
+        new SalesDatabase({
+          ...transactionsAt(settings),
+          poolSize: settings.LANE_POOL_SIZE,
+          applicationName: 'device-relay',
+          lockTimeoutMs: 2_500,
+        }),
     },
     {
       provide: PrismaService,
       inject: [SETTINGS_TOKEN],
-      useFactory: ({ DATABASE_URL: url, WATCH_POOL_SIZE: poolSize }: RelaySettings) =>
-        new PrismaService({ url, poolSize, applicationName: 'device-relay-watch', lockTimeoutMs: 5_000 }),
+      useFactory: (settings: RelaySettings) =>
+        new PrismaService({
+          ...transactionsAt(settings),
+          poolSize: settings.WATCH_POOL_SIZE,
+          applicationName: 'device-relay-watch',
+          lockTimeoutMs: 5_000,
+        }),
     },
     {
       provide: AdvisoryLaneLocks,
       inject: [SETTINGS_TOKEN, LOGGER],
-      useFactory: ({ DATABASE_URL }: RelaySettings, logger: Logger) =>
+      useFactory: (settings: RelaySettings, logger: Logger) =>
         new AdvisoryLaneLocks(
-          { databaseUrl: DATABASE_URL, beforeUse: (client) => holdAfterRestore(client, logger) },
+          { databaseUrl: sessionsAt(settings), beforeUse: (client) => holdAfterRestore(client, logger) },
           logger,
         ),
     },
@@ -171,12 +181,12 @@ import { WakeNotices } from './wake-notices.js';
       provide: WakeNotices,
       inject: [SETTINGS_TOKEN, RecentLanes, LaneRunner, PostgresSettledNotices, LOGGER],
       useFactory: (
-        { DATABASE_URL: databaseUrl }: RelaySettings,
+        settings: RelaySettings,
         recent: RecentLanes,
         runner: LaneRunner,
         answers: PostgresSettledNotices,
         logger: Logger,
-      ) => new WakeNotices({ databaseUrl }, recent, runner, answers, logger),
+      ) => new WakeNotices({ databaseUrl: sessionsAt(settings) }, recent, runner, answers, logger),
     },
     {
       provide: LaneWakes,
@@ -247,6 +257,6 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
   }
 }
 
-function queueOf({ QUEUE_URL, DATABASE_URL }: RelaySettings): ReturnType<typeof laneQueueBackend> {
-  return laneQueueBackend({ queueUrl: QUEUE_URL ?? null, databaseUrl: DATABASE_URL });
+function queueOf(settings: RelaySettings): ReturnType<typeof laneQueueBackend> {
+  return laneQueueBackend({ queueUrl: settings.QUEUE_URL ?? null, databaseUrl: sessionsAt(settings) });
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { observePools, PrismaService } from '#database';
+import { observePools, PrismaService, sessionsAt, transactionsAt } from '#database';
 import { relayIdentityOf } from '#link';
 import type { LocalApiTransport } from '#local-api';
 import { CidrSet } from '#outgoing';
@@ -84,11 +84,16 @@ export class Links {
 }
 
 export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Logger): Links {
-  const { DATABASE_URL, LINK_POOL_SIZE, SECRETS_KEY, LINK_PUBLIC_URL, TRUSTED_PROXIES } = settings;
+  const { LINK_POOL_SIZE, SECRETS_KEY, LINK_PUBLIC_URL, TRUSTED_PROXIES } = settings;
   const host = { relayId: newId('rly'), relayUrl: relayUrlOf(settings) };
   // Of their own: a thousand registers that come back together must not take the lanes' connections from them.
   const prisma = new PrismaService({
-    ...{ url: DATABASE_URL, poolSize: LINK_POOL_SIZE, applicationName: 'device-relay-links', lockTimeoutMs: 5_000 },
+    ...{
+      ...transactionsAt(settings),
+      poolSize: LINK_POOL_SIZE,
+      applicationName: 'device-relay-links',
+      lockTimeoutMs: 5_000,
+    },
   });
   const handshakes = metrics.counter({
     name: 'link_handshakes_total',
@@ -111,7 +116,7 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
     gauge.set(sessions.callsInFlight),
   );
   const relay = relayIdentityOf(LINK_PUBLIC_URL);
-  const notices = new LinkNotices({ databaseUrl: DATABASE_URL }, sessions, logger);
+  const notices = new LinkNotices({ databaseUrl: sessionsAt(settings) }, sessions, logger);
   const desk = new ForwardDesk(host.relayId, auth, sessions, logger);
   const endpoint = new LinkEndpoint(repository, sessions, {
     relay,

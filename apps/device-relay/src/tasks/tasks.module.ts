@@ -1,5 +1,5 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { ChannelListener, DEVICE_TASK_CHANNEL, PrismaService } from '#database';
+import { ChannelListener, DEVICE_TASK_CHANNEL, PrismaService, sessionsAt } from '#database';
 import { endsWithin, newId, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
@@ -27,10 +27,10 @@ import { DeviceTaskRepository } from './device-task.repository.js';
     {
       provide: ChannelListener,
       inject: [SETTINGS_TOKEN, DeviceTaskRunner, LOGGER],
-      useFactory: ({ DATABASE_URL }: RelaySettings, runner: DeviceTaskRunner, logger: Logger) =>
+      useFactory: (settings: RelaySettings, runner: DeviceTaskRunner, logger: Logger) =>
         new ChannelListener(
           {
-            databaseUrl: DATABASE_URL,
+            databaseUrl: sessionsAt(settings),
             applicationName: 'device-relay-listen',
             channel: DEVICE_TASK_CHANNEL,
             onNotice: () => runner.wake(),

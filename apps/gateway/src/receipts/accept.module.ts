@@ -1,5 +1,5 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
-import { LANE_WAKE_CHANNEL, NoticeSender, SalesDatabase, SETTLED_IDS_PER_NOTICE } from '#database';
+import { LANE_WAKE_CHANNEL, NoticeSender, SalesDatabase, sessionsAt, SETTLED_IDS_PER_NOTICE } from '#database';
 import { LaneBell } from '#queue';
 import { Metrics, type Logger } from '#runtime';
 import { deriveKey } from '#secrets';
@@ -57,8 +57,8 @@ import { WakeLanes } from './wake-lanes.js';
     {
       provide: SettledReceipts,
       inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
-      useFactory: ({ DATABASE_URL }: GatewaySettings, receipts: ReceiptRepository, logger: Logger) =>
-        new SettledReceipts({ databaseUrl: DATABASE_URL }, receipts, logger),
+      useFactory: (settings: GatewaySettings, receipts: ReceiptRepository, logger: Logger) =>
+        new SettledReceipts({ databaseUrl: sessionsAt(settings) }, receipts, logger),
     },
     {
       provide: ReceiptUrls,

@@ -13,22 +13,32 @@ postgresql://{{ .user }}:$({{ .password }})@{{ $host }}:5432/fiscal?sslmode=veri
     secretKeyRef: { name: {{ .secret }}, key: {{ .key }} }
 {{- end }}
 
+{{/* PostgreSQL itself, under the given name. */}}
 {{- define "fg.databaseEnv" -}}
-{{- if eq .Values.database.mode "cloudnativepg" }}
-{{- with .Values.database.cloudnativepg }}
+{{- if eq .root.Values.database.mode "cloudnativepg" }}
+{{- with .root.Values.database.cloudnativepg }}
 {{ include "fg.fromSecret" (dict "name" "APP_PASSWORD" "secret" .appPasswordSecret "key" .appPasswordKey) }}
 {{- end }}
-- name: DATABASE_URL
-  value: {{ include "fg.cnpgUrl" (dict "root" . "user" "fiscal_app" "password" "APP_PASSWORD") }}
+- name: {{ .name }}
+  value: {{ include "fg.cnpgUrl" (dict "root" .root "user" "fiscal_app" "password" "APP_PASSWORD") }}
 {{- else }}
-{{- with .Values.database.external }}
-{{ include "fg.fromSecret" (dict "name" "DATABASE_URL" "secret" .existingSecret "key" .urlKey) }}
+{{ include "fg.fromSecret" (dict "name" .name "secret" .root.Values.database.external.existingSecret "key" .root.Values.database.external.urlKey) }}
 {{- end }}
+{{- end }}
+
+{{/* The database of a program: with a pooler, transactions go through it and sessions past it. */}}
+{{- define "fg.programDatabaseEnv" -}}
+{{- $pooler := .root.Values.database.pooler }}
+{{- if $pooler.existingSecret }}
+{{- include "fg.fromSecret" (dict "name" "DATABASE_URL" "secret" $pooler.existingSecret "key" .poolerKey) }}
+{{ include "fg.databaseEnv" (dict "root" .root "name" "DIRECT_DATABASE_URL") | trim }}
+{{- else }}
+{{- include "fg.databaseEnv" (dict "root" .root "name" "DATABASE_URL") | trim }}
 {{- end }}
 {{- end }}
 
 {{- define "fg.migrateEnv" -}}
-{{ include "fg.databaseEnv" . }}
+{{ include "fg.databaseEnv" (dict "root" . "name" "DATABASE_URL") }}
 {{- if eq .Values.database.mode "cloudnativepg" }}
 {{- $secret := printf "%s-app" (include "fg.databaseName" .) }}
 {{ include "fg.fromSecret" (dict "name" "OWNER_PASSWORD" "secret" $secret "key" "password") }}
@@ -59,11 +69,10 @@ postgresql://{{ .user }}:$({{ .password }})@{{ $host }}:5432/fiscal?sslmode=veri
 
 {{/* Settings that gateway and relay share. */}}
 {{- define "fg.env" -}}
-{{ include "fg.databaseEnv" . | trim }}
 {{- with include "fg.queueEnv" . | trim }}
-{{ . }}
-{{- end }}
-{{ include "fg.fromSecret" (dict "name" "SECRETS_KEY" "secret" .Values.secretsKey.existingSecret "key" .Values.secretsKey.key) }}
+{{- . }}
+{{ end }}
+{{- include "fg.fromSecret" (dict "name" "SECRETS_KEY" "secret" .Values.secretsKey.existingSecret "key" .Values.secretsKey.key) }}
 - name: LINK_PUBLIC_URL
   value: {{ .Values.linkPublicUrl | quote }}
 {{- with .Values.deviceCidrs }}

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { sessionsAt } from '#database';
 import type { Logger } from '#runtime';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
@@ -10,8 +11,8 @@ import { AccessNotices } from './access-notices.js';
     {
       provide: AccessNotices,
       inject: [SETTINGS_TOKEN, LOGGER],
-      useFactory: ({ DATABASE_URL }: GatewaySettings, logger: Logger) =>
-        new AccessNotices({ databaseUrl: DATABASE_URL }, logger),
+      useFactory: (settings: GatewaySettings, logger: Logger) =>
+        new AccessNotices({ databaseUrl: sessionsAt(settings) }, logger),
     },
   ],
   exports: [AccessNotices],

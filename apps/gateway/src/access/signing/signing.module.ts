@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { SalesDatabase } from '#database';
+import { SalesDatabase, sessionsAt } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -18,8 +18,8 @@ import { UsedNonces } from './used-nonces.js';
     {
       provide: SigningKeys,
       inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: SalesDatabase, { DATABASE_URL, SECRETS_KEY }: GatewaySettings, logger: Logger) =>
-        new SigningKeys(prisma, { databaseUrl: DATABASE_URL, keyring: SECRETS_KEY }, logger),
+      useFactory: (prisma: SalesDatabase, settings: GatewaySettings, logger: Logger) =>
+        new SigningKeys(prisma, { databaseUrl: sessionsAt(settings), keyring: settings.SECRETS_KEY }, logger),
     },
     SignatureGate,
   ],

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PrismaService, SalesDatabase } from '#database';
+import { PrismaService, SalesDatabase, sessionsAt } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -38,14 +38,14 @@ import { TriedOutDevices } from './tried-out-devices.js';
     {
       provide: DeviceTasks,
       inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: PrismaService, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
-        new DeviceTasks(prisma, { databaseUrl: DATABASE_URL }, logger),
+      useFactory: (prisma: PrismaService, settings: GatewaySettings, logger: Logger) =>
+        new DeviceTasks(prisma, { databaseUrl: sessionsAt(settings) }, logger),
     },
     {
       provide: PlaceDirectory,
       inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: SalesDatabase, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
-        new PlaceDirectory(prisma, { databaseUrl: DATABASE_URL }, logger),
+      useFactory: (prisma: SalesDatabase, settings: GatewaySettings, logger: Logger) =>
+        new PlaceDirectory(prisma, { databaseUrl: sessionsAt(settings) }, logger),
     },
     ChooseDevice,
   ],

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { JobDatabase, SalesDatabase } from '#database';
+import { JobDatabase, SalesDatabase, sessionsAt } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuditTrail } from '../../audit/audit-trail.js';
@@ -38,8 +38,8 @@ import { UpsertProducts } from './upsert-products.js';
     {
       provide: GoodsCatalog,
       inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: SalesDatabase, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
-        new GoodsCatalog(prisma, { databaseUrl: DATABASE_URL }, logger),
+      useFactory: (prisma: SalesDatabase, settings: GatewaySettings, logger: Logger) =>
+        new GoodsCatalog(prisma, { databaseUrl: sessionsAt(settings) }, logger),
     },
     CatalogWords,
     CatalogNotices,

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { PrismaService } from '#database';
+import { PrismaService, sessionsAt } from '#database';
 import { runProgram } from '#runtime';
 import { loadSettings } from '../../settings.js';
 import { CheckAuditTrails } from '../../audit/check-audit-trails.js';
@@ -9,7 +9,7 @@ import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 runProgram(async () => {
   const settings = loadSettings();
   const headFile = process.argv[2] ?? settings.AUDIT_HEAD_FILE;
-  const database = { url: settings.DATABASE_URL, poolSize: 1, applicationName: 'audit-verify', lockTimeoutMs: 5_000 };
+  const database = { url: sessionsAt(settings), poolSize: 1, applicationName: 'audit-verify', lockTimeoutMs: 5_000 };
   const prisma = new PrismaService(database);
   try {
     const trails = await new CheckAuditTrails(prisma, new VerifyAuditTrail(prisma, settings)).execute(headFile);

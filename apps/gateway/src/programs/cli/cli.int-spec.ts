@@ -17,6 +17,7 @@ import { isClientSecret } from '../../access/oauth/client-secret.js';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';
+import { checkPooler } from './doctor/check-pooler.js';
 import { checkSurroundings } from './doctor/check-surroundings.js';
 import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { UsageError } from './usage-error.js';
@@ -231,6 +232,22 @@ describe('doctor', () => {
       ['certificate of 127.0.0.1', 'warn'],
       [expect.stringMatching(/^disk of /), expect.any(String)],
     ]);
+  });
+});
+
+describe('behind a pooler', () => {
+  test('the doctor misses the deadlines that its configuration does not give', async () => {
+    const { url } = database;
+    const given = new URL(url);
+    given.searchParams.set(
+      'options',
+      '-c lock_timeout=400 -c statement_timeout=15000 -c idle_in_transaction_session_timeout=5000',
+    );
+    expect(await checkPooler({ DATABASE_URL: url, DIRECT_DATABASE_URL: url })).toMatchObject([
+      { state: 'bad', found: 'idle_in_transaction_session_timeout, lock_timeout, statement_timeout not set' },
+    ]);
+    expect(await checkPooler({ DATABASE_URL: given.href, DIRECT_DATABASE_URL: url })).toMatchObject([{ state: 'ok' }]);
+    expect(await checkPooler({ DATABASE_URL: url, DIRECT_DATABASE_URL: undefined })).toMatchObject([{ state: 'ok' }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { JobDatabase, PrismaService, SalesDatabase } from '#database';
+import { JobDatabase, PrismaService, SalesDatabase, sessionsAt } from '#database';
 import { LaneBell } from '#queue';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
@@ -36,7 +36,7 @@ import { UserCommands } from './user-commands.js';
 @Module({})
 export class CliModule {
   static create(settings: GatewaySettings, logger: Logger, actor = 'cli'): DynamicModule {
-    const database = { url: settings.DATABASE_URL, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 };
+    const database = { url: sessionsAt(settings), poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 };
     return {
       module: CliModule,
       imports: [AuditModule, ClientsModule, InvitationsModule, PlacesModule, CatalogModule, ClassifierModule],

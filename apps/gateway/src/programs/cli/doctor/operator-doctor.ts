@@ -4,6 +4,7 @@ import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
 import { checkArchive } from './check-archive.js';
 import { checkDatabase } from './check-database.js';
+import { checkPooler } from './check-pooler.js';
 import { checkSurroundings } from './check-surroundings.js';
 import { checkTables } from './check-tables.js';
 import { checkWork } from './check-work.js';
@@ -30,6 +31,7 @@ export class OperatorDoctor {
       findingsOf('tables', () => checkTables(database)),
       findingsOf('work', () => checkWork(database, settings.SECRETS_KEY)),
       findingsOf('archive', () => checkArchive(database, settings)),
+      findingsOf('pooler', () => checkPooler(settings)),
       findingsOf('surroundings', () => checkSurroundings(settings)),
     ]);
     const order: readonly FindingState[] = ['bad', 'warn', 'ok'];
