@@ -222,6 +222,8 @@ function SellOne({ goods }: { goods: readonly Schema<'ProductView'>[] }): ReactE
         if (tiyin !== null) sell.mutate();
       }}
       label={words.sell}
+      // Until the cashier that was just made is read: a sale without one would be refused, and stay so.
+      disabled={cashier === undefined}
     >
       <div className="form-row">
         <SelectField
