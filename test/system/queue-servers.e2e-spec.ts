@@ -1,0 +1,88 @@
+// Promise: the queue behind sentinels (TLS, a password) or on a cluster: its server dies under load, no sale is lost, and the bell comes back by itself.
+import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/chance.js';
+import { OwnCluster, OwnSentinels, sentinelIsInstalled } from '../../libs/queue/src/testing/redis-group.js';
+import { Load } from '../faults/frame/load.js';
+import { judge } from '../faults/frame/truth.js';
+import { metric } from './metric.js';
+import { startSystem, type TestSystem } from './system.js';
+import { until } from './until.js';
+
+const FAILOVERS = 2;
+const mayRun = sentinelIsInstalled() || process.env['CI'] === 'true';
+let sentinels: OwnSentinels | undefined;
+let cluster: OwnCluster | undefined;
+let system: TestSystem | undefined;
+
+afterEach(async () => {
+  await system?.stop();
+  system = undefined;
+});
+afterAll(async () => {
+  await sentinels?.remove();
+  await cluster?.remove();
+});
+
+function wakesOf({ relayUrls }: TestSystem): Promise<number> {
+  return metric(relayUrls[0] ?? '', 'lane_queue_wakes');
+}
+
+async function nothingIsLost(running: TestSystem, load: Load, prefix: string): Promise<void> {
+  await load.reaches(load.sold.length + 20);
+  await load.end();
+  const verdict = await judge(running, [load], { prefix, tills: running.merchant.tills });
+  expect(verdict).toMatchObject({ lost: 0, doubled: 0, wrongOrder: 0, parked: 0, failures: [] });
+  expect(load.sold.flatMap(({ setbacks }) => setbacks)).toEqual([]);
+  expect(await metric(running.gatewayUrls[0] ?? '', 'lane_queue_up')).toBe(1);
+}
+
+(mayRun ? test : test.skip)('a master that dies under load', async () => {
+  sentinels = await OwnSentinels.reserve();
+  await sentinels.start();
+  // Every wake-up comes by the queue.
+  const env = { NODE_EXTRA_CA_CERTS: sentinels.certificateFile, LANE_WAKE: 'queue' };
+  const running = await startSystem({ registers: 2, queueUrl: sentinels.url, env });
+  system = running;
+  const load = new Load(running.client, { prefix: 'sentinel', chance: new Chance(7), perTill: 2, asyncShare: 0.5 });
+  await until(
+    'wake-ups come',
+    () => wakesOf(running),
+    (count) => count > 5,
+  );
+  for (let failover = 0; failover < FAILOVERS; failover += 1) {
+    await sentinels.failOver();
+    const before = await wakesOf(running);
+    await until(
+      'wake-ups come again',
+      () => wakesOf(running),
+      (count) => count > before + 5,
+    );
+  }
+  await nothingIsLost(running, load, 'sentinel');
+});
+
+(mayRun ? test : test.skip)('each node of a cluster in turn, under load', async () => {
+  cluster = await OwnCluster.reserve();
+  await cluster.start();
+  const running = await startSystem({ registers: 2, queueUrl: cluster.url, env: { LANE_WAKE: 'queue' } });
+  system = running;
+  const load = new Load(running.client, { prefix: 'cluster', chance: new Chance(9), perTill: 2, asyncShare: 0.5 });
+  // All keys of the queue are on one of them: it is among those that die.
+  for (const member of cluster.members) {
+    const before = await wakesOf(running);
+    await until(
+      'wake-ups come',
+      () => wakesOf(running),
+      (count) => count > before + 5,
+    );
+    await member.kill();
+    await load.reaches(load.sold.length + 10);
+    await member.start();
+  }
+  const before = await wakesOf(running);
+  await until(
+    'wake-ups come again',
+    () => wakesOf(running),
+    (count) => count > before + 5,
+  );
+  await nothingIsLost(running, load, 'cluster');
+});
