@@ -5,7 +5,7 @@ import type { ProviderCapabilities } from './port.js';
 /** Whole tiyin, few enough digits to be a number exactly. Empty: no bound, also to take one away again. */
 const BOUND: AccountField = optional({ pattern: /^(?:[1-9]\d{0,14})?$/ });
 
-/** The sums that an account takes are its merchant's and its contract's to say, whoever the provider is. */
+/** The sums that an account takes are its merchant's and its contract's to say, at any provider. */
 const BOUND_FIELDS: Readonly<Record<string, AccountField>> = { least_amount: BOUND, most_amount: BOUND };
 
 /** Gives a provider's accounts the two bounds; what the provider itself says of them stays. */
