@@ -102,11 +102,15 @@ afterAll(async () => {
 async function compareRegister(payment: string): Promise<string> {
   const { client, url } = rig;
   const { data } = (await client.get('/v1/provider-accounts')).body as unknown as { data: { id: string }[] };
-  const rows = [`1,${payment},1120.00,11.20,2026-03-04 12:30:00`, '2,other,560.00,5.60,2026-03-04 12:31:00'];
+  const status = 'Успешно подтвержден';
+  const rows = [
+    `1,${payment},1120.00,11.20,2026-03-04 12:30:00,${status}`,
+    `2,other,560.00,5.60,2026-03-04 12:31:00,${status}`,
+  ];
   const answer = await fetch(`${url}/v1/settlements?account_id=${data[0]?.id}&from=2026-03-04&to=2026-03-04`, {
     method: 'POST',
     headers: { authorization: await client.authorization(), 'content-type': 'text/csv' },
-    body: ['ID транзакции,Номер заказа,Сумма,Комиссия,Дата', ...rows, ''].join('\n'),
+    body: ['Click ID,Идент-р,Сумма,Комиссия,Дата,Статус платежа', ...rows, ''].join('\n'),
   });
   return ((await answer.json()) as { id: string }).id;
 }

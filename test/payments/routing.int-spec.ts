@@ -234,6 +234,7 @@ describe('when a provider does not answer', () => {
     expect(taker).toBe('payme');
     expect((await events()).at(-1)).toBe('provider_account.down');
     const metrics = await (await fetch(`${fixture.gateway.base}/metrics`)).text();
+    expect(metrics).toMatch(/provider_accounts_down\{[^}]*provider="octo"[^}]*\} 1\b/);
     expect(metrics).toMatch(/provider_routes_total\{[^}]*provider="payme",why="failover"[^}]*\} [1-9]/);
     await moveOcto(fixture.simulatorUrl);
     await untilOctoAnswers();

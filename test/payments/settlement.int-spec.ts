@@ -51,9 +51,15 @@ async function differencesOf(id: string): Promise<DifferenceView[]> {
   return body['data'] as DifferenceView[];
 }
 
-/** Paid at Octo and registered; taken on the register's day, as far as our books say. */
-async function paid(): Promise<{ id: string; ref: string; receiptId: string }> {
-  const view = (await fixture.pay({ provider: 'octo' })).body;
+interface Paid {
+  id: string;
+  ref: string;
+  receiptId: string;
+}
+
+/** Paid on the provider's page and registered; taken on the register's day, as far as our books say. */
+async function paid(provider = 'octo'): Promise<Paid> {
+  const view = (await fixture.pay({ provider })).body;
   await fixture.payOnPage(view);
   await fixture.until(view.id, { status: 'captured', receipt: 'registered' });
   const [row] = await fixture.gateway.prisma.$queryRaw<{ provider_ref: string; captured_at: Date | null }[]>`
@@ -65,7 +71,7 @@ async function paid(): Promise<{ id: string; ref: string; receiptId: string }> {
   return { id: view.id, ref: row?.provider_ref ?? '', receiptId: view.receipt.id };
 }
 
-const payments: { id: string; ref: string; receiptId: string }[] = [];
+const payments: Paid[] = [];
 
 beforeAll(async () => {
   for (let nth = 0; nth < 4; nth += 1) payments.push(await paid());
@@ -87,6 +93,7 @@ it.each(['csv', 'xlsx'] as const)('%s: a register that agrees has no differences
       day: DAY,
       theirs: { payments: 4, paid: 4 * PRICE, refunded: 0, commission: 4 * 1_120 },
       ours: { payments: 4, paid: 4 * PRICE, refunded: 0 },
+      differences: {},
     },
   ]);
   expect((await fixture.ask('GET', `/v1/settlements/${body.id}`)).body).toEqual(body);
@@ -128,6 +135,36 @@ it('names what is missing, extra, twice, of another sum or day, and what cannot 
     }),
   ]);
   expect(by('unreadable').map(({ row }) => row)).toEqual([7, 8]);
+});
+
+it('counts the differences of each day, by kind', async () => {
+  const query = `account_id=${octo()}&from=2026-03-03&to=2026-03-05`;
+  const before = '2026-03-03 10:00:00';
+  const rows = csv(
+    ['stranger-1', null, SOM, null, before, null],
+    ['stranger-2', null, SOM, null, before, null],
+    [payments[0]?.ref ?? '', null, '1120.50', null, AT, null],
+    right(1),
+    ['odd', null, '1.120', null, AT, null],
+    ['beyond', null, SOM, null, '2026-03-09 10:00:00', null],
+  );
+  const { body } = await send(rows, { query });
+  // What has no day, or one outside of the register's, is in the whole alone.
+  expect(body.differences).toEqual({ extra: 3, amount: 1, missing: 2, day: 1, unreadable: 1 });
+  expect(body.days.map(({ day, differences }) => [day, differences])).toEqual([
+    ['2026-03-03', { extra: 2 }],
+    [DAY, { amount: 1, missing: 2 }],
+    ['2026-03-05', {}],
+  ]);
+  expect((await fixture.ask('GET', `/v1/settlements/${body.id}`)).body['days']).toEqual(body.days);
+});
+
+it('does not say of a report from before that its days had no differences', async () => {
+  const { body } = await send(csv(right(0)));
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE settlements SET report = report #- '{days,0,differences}' WHERE id = ${body.id}`;
+  const [day] = (await fixture.ask('GET', `/v1/settlements/${body.id}`)).body['days'] as SettlementView['days'];
+  expect(day?.differences).toBeNull();
 });
 
 it('knows money that went back: here, there, and on both sides', async () => {
@@ -222,6 +259,96 @@ it.each<[string, Record<string, unknown>, string]>([
   const form = { amount_unit: 'som', refund_words: [], paid_words: [], ...given };
   const { status, body } = await fixture.ask('PUT', '/v1/settlement-forms/octo', form);
   expect([status, body.errors.map((fault) => fault.pointer)]).toEqual([422, [expect.stringContaining(pointer)]]);
+});
+
+/** A provider's file as its cabinet hands it out: what stands above its headings, and its rows. */
+interface Cabinet {
+  above: Cell[][];
+  head: Cell[];
+  /** A payment that stayed; without a commission that the file says. */
+  paid: (payment: Paid, commission: string) => Cell[];
+  /** Rows that are about no money that stayed. */
+  failed: Cell[][];
+  /** What the rows say that the provider kept of the first. */
+  keptTiyin: number;
+}
+
+const PAYME_REF = 'ИДЕНТИФИКАТОР ПЛАТЕЖА \n (ПЛАТЕЖНАЯ СИСТЕМА)';
+const paymeRow = (status: string, cancelled: string, [ref, order]: [string, string], fee: string): Cell[] => [
+  ...[1, 'Касса', status, '04-03-2026 12:30:00', cancelled, SOM, fee, ref, order],
+];
+
+const CABINETS: Record<string, Cabinet> = {
+  payme: {
+    above: [['ТИП ОТЧЕТА', null, 'Платежи'], ['С', '04-03-2026'], ['ПО', '04-03-2026'], [], ['ИТОГО', 3], []],
+    head: [
+      ...['№', 'НАЗВАНИЕ КАССЫ', 'СОСТОЯНИЕ ОПЛАТЫ', 'ВРЕМЯ  ОПЛАТЫ', 'ВРЕМЯ ОТМЕНЫ', 'Сумма без комиссии'],
+      ...['КОМИССИЯ С КЛИЕНТА', PAYME_REF, 'НОМЕР ЗАКАЗА'],
+    ],
+    paid: ({ ref }, commission) => paymeRow('ОПЛАЧЕНО', 'N/A', [ref, 'N/A'], commission),
+    failed: [
+      paymeRow('ОТМЕНЕНО', '04-03-2026 12:31:00', ['payme-failed', '900001'], 'N/A'),
+      // Paid, and cancelled afterwards.
+      paymeRow('ОПЛАЧЕНО', '04-03-2026 12:32:00', ['payme-back', '900002'], '0'),
+    ],
+    // What the customer pays on top is nothing that Payme keeps of the sum.
+    keptTiyin: 0,
+  },
+  click: {
+    above: [],
+    head: ['Дата', 'Сервис', 'Сумма', 'Комиссия', 'Идент-р', 'Click ID', 'Billing ID', 'Статус платежа'],
+    paid: ({ id, ref }, commission) => [AT, 'Non', SOM, commission, id, ref, '77', 'Успешно подтвержден'],
+    failed: [[AT, 'Non', SOM, '-', 'unknown-order', '900001', '-', 'Ошибка']],
+    keptTiyin: 1_120,
+  },
+  uzum: {
+    above: [],
+    head: ['Сумма', 'Комиссия', 'Статус', 'merchantId', 'receiptId', 'Дата и время'],
+    paid: ({ ref }, commission) => [SOM, commission, 'SUCCESS', 'm-1', ref, '04.03.2026, 12:30:00'],
+    failed: [[SOM, 'N/A', 'FAILED', 'm-1', 'uzum-failed', '04.03.2026, 12:31:00']],
+    keptTiyin: 1_120,
+  },
+};
+
+describe.each(Object.entries(CABINETS))('the file of the cabinet of %s', (provider, cabinet) => {
+  const two: Paid[] = [];
+  beforeAll(async () => {
+    two.push(await paid(provider), await paid(provider));
+  });
+
+  const query = (): string => `account_id=${fixture.accountIds[provider] ?? ''}&from=${DAY}&to=${DAY}`;
+  const content = async (format: 'csv' | 'xlsx', rows: Cell[][]): Promise<string | Buffer> => {
+    const table = [...cabinet.above, cabinet.head, ...rows];
+    return format === 'csv' ? table.map(csvLine).join('') : buffer(xlsxStream(table));
+  };
+
+  it.each(['csv', 'xlsx'] as const)('%s: is read as it is: what was paid, what failed, what is N/A', async (format) => {
+    const said = two.map((payment, index) => cabinet.paid(payment, index === 0 ? '11.20' : 'N/A'));
+    const { status, body } = await send(await content(format, [...said, ...cabinet.failed]), {
+      format,
+      query: query(),
+    });
+    expect([status, body.differences, body.left_out]).toEqual([201, {}, cabinet.failed.length]);
+    const theirs = { payments: 2, paid: 2 * PRICE, refunded: 0, commission: cabinet.keptTiyin };
+    expect(body.days.map((day) => day.theirs)).toEqual([theirs]);
+  });
+
+  it('shows its form, and gives way to the merchant’s own', async () => {
+    const shown = (await fixture.ask('GET', `/v1/settlement-forms/${provider}`)).body;
+    expect([shown['is_default'], shown['paid_words']]).toEqual([true, [expect.any(String)]]);
+    const form = {
+      columns: { provider_ref: ['Kod'], amount: ['Summa'], time: ['Kun'] },
+      ...{ amount_unit: 'som', refund_words: [], paid_words: [] },
+    };
+    expect((await fixture.ask('PUT', `/v1/settlement-forms/${provider}`, form)).status).toBe(200);
+    const own = [['Kod', 'Summa', 'Kun'], ...two.map(({ ref }): Cell[] => [ref, SOM, DAY])];
+    const { body } = await send(own.map(csvLine).join(''), { query: query() });
+    expect([body.differences, body.rows]).toEqual([{}, 2]);
+    const [first] = two;
+    const theirs = await content('csv', first ? [cabinet.paid(first, '0')] : []);
+    expect((await send(theirs, { query: query() })).body.code).toBe('import_unreadable');
+    await fixture.gateway.prisma.$executeRaw`DELETE FROM settlement_forms`;
+  });
 });
 
 describe('refuses', () => {

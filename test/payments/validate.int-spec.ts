@@ -57,6 +57,30 @@ it('both take what can be paid', async () => {
     expect(await bothSay(fixture.sale(payment))).toEqual(['taken', null, []]);
 });
 
+/** By the check and by every route that takes a sale; nothing is stored by any. */
+async function refusedEverywhere(sale: Record<string, unknown>): Promise<unknown> {
+  const before = await fixture.stored();
+  const [first, ...others] = await Promise.all(
+    ['/v1/receipts/validate', '/v1/receipts', '/v1/payments'].map((path) => fixture.ask('POST', path, sale)),
+  );
+  if (!first) throw new Error('nothing was asked');
+  for (const other of others) expect(outcome(other)).toEqual(outcome(first));
+  expect(await fixture.stored()).toEqual(before);
+  return outcome(first);
+}
+
+describe('a currency, which no sale has', () => {
+  const OTHER: [string, Record<string, unknown>, Record<string, unknown>, string][] = [
+    ['of the payment', { currency: 'USD' }, {}, '/payment/currency unknown_field'],
+    ['of the payment, also so‘m', { currency: 'UZS' }, {}, '/payment/currency unknown_field'],
+    ['of the sale', {}, { currency: 'USD' }, '/currency unknown_field'],
+  ];
+  it.each(OTHER)('%s is refused by all, before anything is stored', async (_name, payment, more, fault) => {
+    const sale = fixture.sale({ provider: 'payme', ...payment }, more);
+    expect(await refusedEverywhere(sale)).toEqual([422, expect.any(String), [fault]]);
+  });
+});
+
 describe('where the provider registers', () => {
   const path = (): string => `/v1/provider-accounts/${fixture.accountIds['multicard'] ?? ''}`;
   beforeAll(() => fixture.ask('PATCH', path(), { settings: { fiscal_mode: 'provider' } }));
@@ -82,5 +106,21 @@ describe('where the provider registers', () => {
     expect(await bothSay(sale)).toEqual(['taken', null, []]);
     const { body } = await fixture.ask('POST', '/v1/receipts/validate', sale);
     expect(body).toMatchObject({ valid: true, device_id: null });
+  });
+});
+
+describe('an account that was disabled', () => {
+  beforeAll(async () => {
+    const path = `/v1/provider-accounts/${fixture.accountIds['paynet'] ?? ''}`;
+    expect((await fixture.ask('DELETE', path)).status).toBeLessThan(300);
+    const rules = { prefer: 'order', rules: [{ provider: 'paynet' }] };
+    expect((await fixture.ask('PUT', '/v1/payment-routing', rules)).status).toBe(200);
+  });
+
+  it.each([
+    ['its provider', 'paynet', '/payment/provider provider_unknown'],
+    ['auto', 'auto', '/payment/provider no_provider_fits'],
+  ])('takes no sale by %s, and nothing is stored', async (_name, provider, fault) => {
+    expect(await refusedEverywhere(fixture.sale({ provider }))).toEqual([422, expect.any(String), [fault]]);
   });
 });

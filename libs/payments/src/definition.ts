@@ -15,6 +15,8 @@ export interface AccountField {
 export interface FieldFault {
   field: string;
   detail: string;
+  /** Absent: the field is missing. */
+  code?: 'out_of_range';
 }
 
 /** A payment that its customer begins at the provider. */

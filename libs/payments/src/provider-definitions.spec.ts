@@ -1,14 +1,18 @@
 // A definition says of its provider only what its client can do: the saga asks nothing of it that is not there.
+import type { AccountField } from './definition.js';
 import { FLOWS, PROVIDERS, type PaymentProvider, type ProviderCapabilities } from './port.js';
 import { DEFINITIONS } from './registry.js';
 import { operationId } from './operation-id.js';
 
+/** What may be empty is a bound of the merchant's own: no client knows of it. */
+function valueOf({ fallback, pattern }: AccountField): string {
+  return fallback ?? (pattern.test('') ? '' : '123456789');
+}
+
 /** An account with every product and every switch that a field offers, one after the other. */
 function accountsOf(provider: (typeof PROVIDERS)[number]): Record<string, string>[] {
   const { fields } = DEFINITIONS[provider];
-  const full = Object.fromEntries(
-    Object.entries(fields).map(([name, { fallback }]) => [name, fallback ?? '123456789']),
-  );
+  const full = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valueOf(field)]));
   const choices = Object.entries(fields).flatMap(([name, { pattern }]) =>
     (/^\^\(([^)]+)\)\$$/.exec(pattern.source)?.[1] ?? '')
       .split('|')
@@ -80,6 +84,42 @@ function shortcomings(client: PaymentProvider, can: ProviderCapabilities): strin
   if (flows.includes('hold') && can.holdSeconds === null) found.push('a hold of unknown length');
   return found;
 }
+
+describe.each(PROVIDERS)('the sums of an account at %s', (provider) => {
+  const definition = DEFINITIONS[provider];
+  const { fields } = definition;
+  const reading =
+    (given: Record<string, string>) =>
+    (name: string): string =>
+      given[name] ?? fields[name]?.fallback ?? '';
+
+  it('are bounded by its merchant, and by the provider where it says so', () => {
+    const own = definition.capabilities(reading({})).amountTiyin;
+    const ofMerchant = definition.capabilities(
+      reading({ least_amount: '2000000', most_amount: '3000000' }),
+    ).amountTiyin;
+    expect(ofMerchant).toEqual({ least: 2_000_000, most: 3_000_000 });
+    const open = definition.capabilities(reading({ most_amount: '999999999999999' })).amountTiyin;
+    expect(open).toEqual(own ?? { least: 0, most: 999_999_999_999_999 });
+    expect(definition.capabilities(reading({ most_amount: '' })).amountTiyin).toEqual(own);
+  });
+
+  it.each(['0', '-1', '1.5', '1e3', 'all', '1'.repeat(16), ' 5'])('are whole tiyin: %j is none', (text) => {
+    for (const name of ['least_amount', 'most_amount']) expect(fields[name]?.pattern.test(text)).toBe(false);
+  });
+
+  it('are some: the least is not above the most', () => {
+    const bounds = (least: string, most: string) => {
+      const found = definition.faults?.(reading({ least_amount: least, most_amount: most })) ?? [];
+      return found.filter(({ code }) => code === 'out_of_range').map(({ field }) => field);
+    };
+    expect(bounds('2000000', '1999999')).toEqual(['most_amount']);
+    expect(bounds('2000000', '2000000')).toEqual([]);
+    // Said of the field itself.
+    expect(bounds('no number', '2000000')).toEqual([]);
+    expect(bounds('2000000', '-1')).toEqual([]);
+  });
+});
 
 it('an operation id is the same for the same parts, another for others, and a UUID of version 5', () => {
   expect(operationId('pay_1', 'refund', '7')).toBe(operationId('pay_1', 'refund', '7'));

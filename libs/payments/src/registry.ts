@@ -1,3 +1,4 @@
+import { withAmountBounds } from './amount-bounds.js';
 import { ATMOS } from './atmos/atmos.provider.js';
 import { CLICK } from './click/click.provider.js';
 import type { ProviderDefinition } from './definition.js';
@@ -11,14 +12,14 @@ import { UZUM } from './uzum/uzum.provider.js';
 
 /** Every provider that there is: a new one is a line here and a word in `PROVIDERS`. */
 export const DEFINITIONS: Readonly<Record<ProviderCode, ProviderDefinition>> = {
-  payme: PAYME,
-  click: CLICK,
-  multicard: MULTICARD,
-  uzum: UZUM,
-  octo: OCTO,
-  atmos: ATMOS,
-  paynet: PAYNET,
-  stripe: STRIPE,
+  payme: withAmountBounds(PAYME),
+  click: withAmountBounds(CLICK),
+  multicard: withAmountBounds(MULTICARD),
+  uzum: withAmountBounds(UZUM),
+  octo: withAmountBounds(OCTO),
+  atmos: withAmountBounds(ATMOS),
+  paynet: withAmountBounds(PAYNET),
+  stripe: withAmountBounds(STRIPE),
 };
 
 export function isProvider(text: string): text is ProviderCode {

@@ -50,6 +50,7 @@ export const settlementWords = {
     },
     ours: { payments: 'Payments, ours', paid: 'Paid, ours, so‘m', refunded: 'Gone back, ours, so‘m' },
     differences: 'Differences',
+    notCounted: 'Not counted by day',
     row: 'row',
     says: 'Theirs',
     weHave: 'Ours',

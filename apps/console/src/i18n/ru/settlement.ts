@@ -50,6 +50,7 @@ export const settlementWords: SettlementWords = {
     },
     ours: { payments: 'Платежей у нас', paid: 'Оплачено у нас, сум', refunded: 'Возвращено у нас, сум' },
     differences: 'Расхождения',
+    notCounted: 'По дням не считалось',
     row: 'строка',
     says: 'У них',
     weHave: 'У нас',

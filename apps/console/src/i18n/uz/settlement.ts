@@ -50,6 +50,7 @@ export const settlementWords: SettlementWords = {
     },
     ours: { payments: 'Bizdagi to‘lovlar', paid: 'Bizda to‘langan, so‘m', refunded: 'Bizda qaytarilgan, so‘m' },
     differences: 'Farqlar',
+    notCounted: 'Kunlar bo‘yicha sanalmagan',
     row: 'qator',
     says: 'Ularda',
     weHave: 'Bizda',

@@ -95,10 +95,11 @@ function Days({ days }: { days: Settlement['days'] }): ReactElement {
                   {title}
                 </th>
               ))}
+              <th scope="col">{words.differences}</th>
             </tr>
           </thead>
           <tbody>
-            {days.map(({ day, theirs, ours }) => (
+            {days.map(({ day, theirs, ours, differences }) => (
               <tr key={day}>
                 <th scope="row" className="time">
                   {day}
@@ -113,12 +114,34 @@ function Days({ days }: { days: Settlement['days'] }): ReactElement {
                     <Money tiyin={tiyin} />
                   </td>
                 ))}
+                <td data-label={words.differences}>
+                  <DayDifferences differences={differences} />
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
     </Card>
+  );
+}
+
+function DayDifferences({ differences }: Pick<Settlement['days'][number], 'differences'>): ReactElement {
+  const { settlements: words } = useWords();
+  if (differences === null) return <>{words.notCounted}</>;
+  const found = KINDS.flatMap((kind) => {
+    const number = differences[kind];
+    return number === undefined ? [] : [{ kind, number }];
+  });
+  if (found.length === 0) return <>{words.agree}</>;
+  return (
+    <>
+      {found.map(({ kind, number }) => (
+        <span key={kind} className="block">
+          {words.kinds[kind]}: {formatCount(number)}
+        </span>
+      ))}
+    </>
   );
 }
 

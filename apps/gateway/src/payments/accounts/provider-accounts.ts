@@ -278,8 +278,8 @@ function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWh
     if (isWhole && required && given[name] === undefined)
       faults.push({ pointer: `/settings/${name}`, code: 'required', detail: `${provider} needs ${name}` });
   if (!isWhole) return faults;
-  for (const { field, detail } of definition.faults?.(reader({ provider, values: given })) ?? [])
-    faults.push({ pointer: `/settings/${field}`, code: 'required', detail });
+  for (const { field, detail, code = 'required' } of definition.faults?.(reader({ provider, values: given })) ?? [])
+    faults.push({ pointer: `/settings/${field}`, code, detail });
   return faults;
 }
 

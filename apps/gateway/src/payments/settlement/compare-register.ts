@@ -9,6 +9,7 @@ import { ScratchFolders } from '../../goods/sheets/scratch-folders.js';
 import { UnreadableFile } from '../../goods/sheets/sheet-row.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { PaymentRouting } from '../routing/payment-routing.js';
+import { DEFAULT_FORMS } from './default-forms.js';
 import {
   judgeDays,
   judgePayment,
@@ -19,7 +20,6 @@ import {
   type Period,
 } from './judge-payment.js';
 import { readRegister, type ReadRegister } from './read-register.js';
-import { DEFAULT_FORM } from './register-form.js';
 import type { RegisterEntry } from './register-rows.js';
 import { SettlementDays } from './settlement-days.js';
 import { MAX_DIFFERENCES, SettlementRepository, type SettlementRow } from './settlement.repository.js';
@@ -66,7 +66,7 @@ export class CompareRegister {
   }
 
   private async read({ merchantId, format, body }: SentRegister, provider: ProviderCode): Promise<ReadRegister> {
-    const form = (await this.settlements.form(merchantId, provider)) ?? DEFAULT_FORM;
+    const form = (await this.settlements.form(merchantId, provider)) ?? DEFAULT_FORMS[provider];
     const folder = await this.scratch.make();
     try {
       const path = join(folder, 'file');
@@ -79,8 +79,8 @@ export class CompareRegister {
 
   private async compare(sent: SentRegister, provider: ProviderCode, register: ReadRegister): Promise<SettlementRow> {
     const { merchantId, accountId, period, format } = sent;
-    const found = new FoundDifferences();
     const days = new SettlementDays(period);
+    const found = new FoundDifferences(days);
     const { rules } = await this.routing.find(merchantId).then((view) => ({ rules: view }));
     for (const { number, reason } of register.unreadable) found.add(unreadable(number, reason));
     const named = new NamedPayments();
@@ -126,8 +126,11 @@ class FoundDifferences {
   readonly counts: Partial<Record<Difference['kind'], number>> = {};
   readonly first: Difference[] = [];
 
+  constructor(private readonly days: SettlementDays) {}
+
   add(difference: Difference): void {
     this.counts[difference.kind] = (this.counts[difference.kind] ?? 0) + 1;
+    this.days.differ(difference);
     if (this.first.length < MAX_DIFFERENCES) this.first.push(difference);
   }
 }

@@ -10,12 +10,13 @@ export const REGISTER_FIELDS = [
   'time',
   'kind',
   'status',
+  'cancelled',
 ] as const;
 export type RegisterField = (typeof REGISTER_FIELDS)[number];
 
 /**
  * How a register is read. No provider of the country publishes the form of the file that its cabinet hands out, so a merchant may write
- * down its own; the default knows the headings that such files are assumed to have (docs/payments/settlement.md).
+ * down its own; the defaults are in default-forms.ts (docs/payments/settlement.md).
  */
 export interface RegisterForm {
   /** Headings that a column may have, without regard to case; the first column that has one counts. */
@@ -23,66 +24,9 @@ export interface RegisterForm {
   readonly amount_unit: 'som' | 'tiyin';
   /** What stands in `kind` or `status` where money went back. */
   readonly refund_words: readonly string[];
-  /** Rows with another `status` are left out; none: all rows count. */
+  /** Rows with another `status` are left out; none: all rows count that have nothing in `cancelled`. */
   readonly paid_words: readonly string[];
 }
-
-export const DEFAULT_FORM: RegisterForm = {
-  columns: {
-    provider_ref: [
-      ...[
-        'transaction_id',
-        'transaction id',
-        'id транзакции',
-        'номер транзакции',
-        'tranzaksiya id',
-        'trans_id',
-        'transid',
-      ],
-      ...['payment_id', 'payment id', 'id платежа', 'номер платежа', 'click_paydoc_id', 'click_trans_id', 'receipt_id'],
-      ...['order id', 'orderid', 'uuid', 'octo_payment_uuid', 'id'],
-    ],
-    our_ref: [
-      ...[
-        'merchant_trans_id',
-        'order_id',
-        'номер заказа',
-        'заказ',
-        'buyurtma',
-        'account',
-        'лицевой счёт',
-        'лицевой счет',
-      ],
-      ...['invoice_id', 'shop_transaction_id', 'merchantorderid', 'ext_id'],
-    ],
-    amount: ['amount', 'сумма', 'сумма платежа', 'сумма операции', 'summa', 'to‘lov summasi'],
-    commission: ['commission', 'комиссия', 'сумма комиссии', 'komissiya', 'fee'],
-    refunded: ['refunded', 'возврат', 'сумма возврата', 'qaytarilgan'],
-    time: [
-      ...['date', 'time', 'datetime', 'дата', 'дата и время', 'дата платежа', 'дата операции', 'время', 'sana'],
-      ...['perform_time', 'created_at', 'paid_at', 'payment_date', 'vaqt'],
-    ],
-    kind: ['type', 'тип', 'тип операции', 'операция', 'operation', 'turi'],
-    status: ['status', 'статус', 'состояние', 'holat'],
-  },
-  amount_unit: 'som',
-  refund_words: [
-    ...[
-      'refund',
-      'reversal',
-      'reversed',
-      'cancelled',
-      'canceled',
-      'возврат',
-      'отмена',
-      'отменён',
-      'отменен',
-      'отменена',
-    ],
-    ...['qaytarish', 'qaytarildi', 'bekor qilindi'],
-  ],
-  paid_words: [],
-};
 
 /** Which column holds what: by the number of the column. */
 export type RegisterColumns = ReadonlyMap<RegisterField, number>;
@@ -110,7 +54,7 @@ export function headingsMissing(): string {
   return `None of the first ${HEADING_WITHIN_ROWS} rows has the headings of ${needed}; PUT /v1/settlement-forms/{provider} says what they are called.`;
 }
 
-/** As words of a table are compared. */
+/** As words of a table are compared: line breaks inside a heading, further spaces and case do not count. */
 export function normal(text: string): string {
   return text.trim().replaceAll(/\s+/gu, ' ').toLowerCase();
 }

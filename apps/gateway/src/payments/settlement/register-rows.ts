@@ -22,11 +22,14 @@ export type RowReading =
 /** What PostgreSQL cannot hold, and what no reference has. */
 const UNSTORABLE = /[\u0000-\u001f\ud800-\udfff]/u;
 const MAX_REF_LENGTH = 100;
+/** What cabinets write into a cell that has nothing. */
+const EMPTY = /^(?:n\/a|[-–—])$/i;
 
 export function readRow(sheet: SheetRow, columns: RegisterColumns, form: RegisterForm): RowReading {
   const cellOf = (field: RegisterField): string => {
     const column = columns.get(field);
-    return column === undefined ? '' : (sheet.cells[column]?.trim() ?? '');
+    const text = column === undefined ? '' : (sheet.cells[column]?.trim() ?? '');
+    return EMPTY.test(text) ? '' : text;
   };
   const [providerRef, ourRef] = [cellOf('provider_ref'), cellOf('our_ref')];
   // The sums at the foot of the table name no payment.
@@ -40,7 +43,8 @@ export function readRow(sheet: SheetRow, columns: RegisterColumns, form: Registe
     return unreadable('a reference has characters that are none');
   const words = [normal(cellOf('kind')), normal(cellOf('status'))];
   const isRefund = form.refund_words.some((word) => words.includes(normal(word)));
-  const isPaid = form.paid_words.length === 0 || form.paid_words.some((word) => normal(word) === words[1]);
+  const hasPaidWord = form.paid_words.length === 0 || form.paid_words.some((word) => normal(word) === words[1]);
+  const isPaid = hasPaidWord && cellOf('cancelled') === '';
   if (!isRefund && !isPaid) return { kind: 'left_out' };
   const sums = sumsOf(cellOf, form, isRefund);
   if (typeof sums === 'string') return unreadable(sums);

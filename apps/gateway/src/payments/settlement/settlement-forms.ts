@@ -3,13 +3,14 @@ import type { ProviderCode } from '#payments';
 import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
-import { DEFAULT_FORM, type RegisterForm } from './register-form.js';
+import { DEFAULT_FORMS } from './default-forms.js';
+import type { RegisterForm } from './register-form.js';
 import { SettlementRepository } from './settlement.repository.js';
 
 /** As the API shows it. */
 export interface FormView extends RegisterForm {
   provider: ProviderCode;
-  /** Our own assumption, as no form is published. */
+  /** What is assumed of this provider's file, as no form is published. */
   is_default: boolean;
 }
 
@@ -23,7 +24,7 @@ export class SettlementForms {
 
   async find(merchantId: string, provider: ProviderCode): Promise<FormView> {
     const form = await this.settlements.form(merchantId, provider);
-    return { provider, is_default: form === null, ...(form ?? DEFAULT_FORM) };
+    return { provider, is_default: form === null, ...(form ?? DEFAULT_FORMS[provider]) };
   }
 
   /** @throws Problem 422: a form by which no row would name a payment */

@@ -1,8 +1,24 @@
 import type { DifferenceKind } from './judge-payment.js';
-import type { DifferenceRow, SettlementReport, SettlementRow } from './settlement.repository.js';
+import type {
+  CountedDay,
+  DifferenceCounts,
+  DifferenceRow,
+  SettlementReport,
+  SettlementRow,
+} from './settlement.repository.js';
+
+/** Sums of one day in Tashkent, tiyin. */
+export interface SettlementDayView extends Omit<CountedDay, 'differences'> {
+  /**
+   * How many differences of each kind the day has; those that are none are left out. What has no day, or a day outside of the register's,
+   * is in the whole alone. Null: the register was compared before this was counted.
+   */
+  differences: DifferenceCounts | null;
+}
 
 /** As the API shows it: tiyin, days in Tashkent. */
-export interface SettlementView extends SettlementReport {
+export interface SettlementView extends Omit<SettlementReport, 'days'> {
+  days: SettlementDayView[];
   id: string;
   provider_account_id: string;
   provider: string;
@@ -31,7 +47,8 @@ export function settlementView(row: SettlementRow): SettlementView {
   return {
     ...{ id: row.id, provider_account_id: row.account_id, provider: row.provider, format: row.format },
     ...{ from: dayOf(row.day_from), to: dayOf(row.day_to) },
-    ...{ rows, left_out, differences, days },
+    ...{ rows, left_out, differences },
+    days: days.map((day) => ({ ...day, differences: day.differences ?? null })),
     created_at: row.created_at.toISOString(),
   };
 }

@@ -5,20 +5,30 @@ import type { PageRequest } from '../../http/paging.js';
 import type { Difference, DifferenceKind, KnownPayment, Period } from './judge-payment.js';
 import type { RegisterForm } from './register-form.js';
 
+/** How many of each kind; those that are none are left out. */
+export type DifferenceCounts = Partial<Record<DifferenceKind, number>>;
+
 /** Sums of one day in Tashkent, tiyin. */
-export interface SettlementDay {
+export interface CountedDay {
   day: string;
   /** By the register. */
   theirs: { payments: number; paid: number; refunded: number; commission: number };
   /** By our own books: payments that were taken on this day, and what of them has gone back since. */
   ours: { payments: number; paid: number; refunded: number };
+  /** What differs on this day. */
+  differences: DifferenceCounts;
+}
+
+/** As a report has it. */
+export interface SettlementDay extends Omit<CountedDay, 'differences'> {
+  /** Absent from reports that were made before it was counted by day. */
+  differences?: DifferenceCounts;
 }
 
 export interface SettlementReport {
   rows: number;
   left_out: number;
-  /** How many of each kind; those that are none are left out. */
-  differences: Partial<Record<DifferenceKind, number>>;
+  differences: DifferenceCounts;
   days: SettlementDay[];
 }
 

@@ -70,6 +70,11 @@ class ColumnsBody {
   @IsGivenOrAbsent()
   @IsHeadings()
   status?: string[];
+
+  /** When it was cancelled: a row that has something there is left out. */
+  @IsGivenOrAbsent()
+  @IsHeadings()
+  cancelled?: string[];
 }
 
 class FormBody {
