@@ -23,6 +23,7 @@ import { databaseDeaf, databasePacketsLost } from './cases/18-database-silent.js
 import { gatewayStalled } from './cases/19-gateway-stalled.js';
 import { reportStorm } from './cases/20-reports.js';
 import { nation } from './cases/21-nation.js';
+import { relaysScaled } from './cases/22-relays-scaled.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -33,5 +34,5 @@ export const CASES: readonly FaultCase[] = [
   ...paymentPatterns,
   sdkThroughFaults,
   ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
-  nation,
+  ...[nation, relaysScaled],
 ];

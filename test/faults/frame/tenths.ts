@@ -17,7 +17,7 @@ export interface Tenth {
 export const TENTHS = {
   fleet: {
     kind: 'fleet',
-    inTurn: ['1', '2a', '4', '8', '10', '11', '14', '17'],
+    inTurn: ['1', '2a', '4', '8', '10', '11', '14', '17', '22'],
     sideBySide: ['2b', '3', '9', '12', '13'],
   },
   outages: { kind: 'everything', inTurn: ['5', '6', '6b', '7', '15'], sideBySide: [] },
