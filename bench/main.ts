@@ -20,6 +20,7 @@ import { benchRowSecurity } from './row-security.js';
 import { report, type Figure } from './report.js';
 import { benchScale } from './scale.js';
 import { benchSoak } from './soak/soak.js';
+import { benchTraces } from './traces.js';
 import { benchVacuum } from './vacuum.js';
 import { benchMessages } from './messages.js';
 import { benchWal } from './wal.js';
@@ -80,6 +81,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   },
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),
+  traces: (quick) => benchTraces(quick ? { rounds: 3, seconds: 2 } : { rounds: 9, seconds: 5 }),
   // BENCH_ROWS says other sizes, as 1000000,5000000: twenty million receipts take some 60 GB.
   scale: (quick) => {
     const sizes = process.env['BENCH_ROWS']?.split(',').map(Number);
