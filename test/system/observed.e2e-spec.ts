@@ -342,8 +342,9 @@ describe('one trace shows the way of', () => {
       const own = await (await fetch(`${system.gatewayMetricsUrls[0]}/metrics`)).text();
       for (const outcome of ['sent', 'refused'])
         expect(own).toMatch(
-          new RegExp(`^message_send_duration_seconds_count\{channel="email",outcome="${outcome}",.*\} 1$`, 'm'),
+          new RegExp(`^message_send_duration_seconds_count\\{.*channel="email",outcome="${outcome}".*\\} 1$`, 'm'),
         );
+      expect(own).toMatch(/^messages_waiting\{.*\} 0$/m);
     } finally {
       await mail.stop();
     }

@@ -28,7 +28,7 @@ export class MessageBacklog implements OnApplicationBootstrap, OnModuleDestroy {
         together: 'max',
       },
       // Nothing is better than the number from before the database went away.
-      (gauge) => (this.waiting === null ? gauge.reset() : gauge.set(this.waiting)),
+      (gauge) => (this.waiting === null ? gauge.remove() : gauge.set(this.waiting)),
     );
   }
 
@@ -41,7 +41,11 @@ export class MessageBacklog implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async read(): Promise<void> {
-    this.waiting = null;
-    this.waiting = await this.messages.countDue();
+    try {
+      this.waiting = await this.messages.countDue();
+    } catch (error) {
+      this.waiting = null;
+      throw error;
+    }
   }
 }
