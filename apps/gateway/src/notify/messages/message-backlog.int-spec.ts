@@ -1,7 +1,6 @@
 // Promise: the metrics say how many messages are due, and no number where the database does not answer.
 import pg from 'pg';
-import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createTestDatabase, testClient, type TestDatabase } from '#database/testing';
 import { createLogger, Metrics, newId } from '#runtime';
 import { until } from '../../../../../test/system/until.js';
 import { MessageBacklog } from './message-backlog.js';
@@ -18,7 +17,7 @@ afterAll(() => database?.drop());
 
 /** As a gateway does, until `isRead`. @returns the line of the metric */
 async function shownWith(url: string, isRead: (line: string) => boolean): Promise<string> {
-  const prisma = new PrismaService({ url, poolSize: 1, applicationName: 'test' });
+  const prisma = testClient(url, 1);
   const metrics = new Metrics('gateway');
   const backlog = new MessageBacklog(new MessageRepository(prisma), logger, metrics);
   const line = async (): Promise<string> => /^messages_waiting.*$/m.exec((await metrics.read()).text)?.[0] ?? 'none';
