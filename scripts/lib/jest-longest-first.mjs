@@ -9,6 +9,7 @@ const LONG = [
   'test/hostile/hostile.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/cli/cli.e2e-spec.ts',
+  'test/deployment/image-stages.e2e-spec.ts',
   'test/screen/whole-path.e2e-spec.ts',
   'test/messages/messages-killed.e2e-spec.ts',
   'test/console/console.e2e-spec.ts',

@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 export interface ComposeService {
   image: string;
-  build?: string;
+  build?: { context: string; args: Record<string, string> };
   command?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;

@@ -2,11 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parse } from 'yaml';
+import { basename, dirname, join } from 'node:path';
+import { parse, stringify } from 'yaml';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const RULES = join(ROOT, 'ops', 'prometheus');
+/** Where docker-compose.yml puts them. */
+const IN_CONTAINER = '/etc/prometheus/rules';
 
 interface Rule {
   alert: string;
@@ -74,6 +76,23 @@ test('promtool accepts the rules, and every test of them succeeds', () => {
     ...['alerts', 'slo'].map((name) => join(RULES, 'tests', `${name}.test.yml`)),
   );
   expect(tested).toMatchObject({ status: 0, said: expect.not.stringContaining('FAILED') });
+});
+
+test('promtool accepts the configuration of the observe profile', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'config-'));
+  // The files of rules stand where the container has them.
+  const config = read('prometheus.yml') as { rule_files: string[] };
+  expect(config.rule_files.map((file) => dirname(file))).toEqual([IN_CONTAINER, IN_CONTAINER]);
+  const local = { ...config, rule_files: config.rule_files.map((file) => join(RULES, basename(file))) };
+  writeFileSync(join(folder, 'prometheus.yml'), stringify(local));
+  writeFileSync(join(folder, 'broken.yml'), stringify({ ...local, scrape_configs: [{ job: 'no name' }] }));
+  const [good, broken] = ['prometheus.yml', 'broken.yml'].map((file) =>
+    promtool('check', 'config', join(folder, file)),
+  );
+  rmSync(folder, { recursive: true });
+  if (!good || !broken) return;
+  expect(good).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') });
+  expect(broken.status).not.toBe(0);
 });
 
 test('promtool refuses an expression that cannot be read', () => {

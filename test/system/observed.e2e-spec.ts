@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { FiscalGateway } from '#sdk';
+import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { setFaults } from './ground-truth.js';
@@ -61,6 +62,7 @@ function queriesOf(file: string): Query[] {
 }
 
 const SHOWN_WITHIN_MS = 15_000;
+const BUYER = 'buyer@example.uz';
 const NO_METRICS = new Set(['and', 'or', 'unless', 'bool', 'offset', 'on', 'ignoring', 'inf', 'nan']);
 
 /** The metrics that an expression asks for: identifiers that are no functions, keywords or labels. */
@@ -83,9 +85,12 @@ beforeAll(async () => {
   rig = await startPayments({
     ...{ simulatorPort: await freePorts(1), registers: 2, ownMetricsPorts: true },
     // What may be switched off is exported only where it is switched on.
-    env: { HEALTH_POLL_MS: '300', FAILED_TOKEN_LIMIT: 'off', ARCHIVE_DIR: archive, ...tracing },
+    env: {
+      ...{ HEALTH_POLL_MS: '300', FAILED_TOKEN_LIMIT: 'off', ARCHIVE_DIR: archive, ...tracing },
+      MESSAGE_ALLOWED_CIDRS: '127.0.0.0/8',
+    },
     registerEnv: tracing,
-    scopes: ['refunds:write', 'webhooks:admin'],
+    scopes: ['refunds:write', 'webhooks:admin', 'messages:write'],
     // An attempt that cannot be resolved is a person's after this.
     profile: { parkAfterMs: 1_500 },
   });
@@ -294,6 +299,57 @@ describe('one trace shows the way of', () => {
     expect(spans.find(({ name }) => name === 'provider capture')?.attributes).toMatchObject({ outcome: 'status' });
   });
 
+  test('a message to the buyer: in the trace of its sale, and so is the log line of one that is refused', async () => {
+    const { client } = system;
+    const mail = await MailServer.start();
+    try {
+      const settings = {
+        ...{ host: '127.0.0.1', port: String(mail.port), security: 'none' },
+        ...{ from_address: 'chek@shop.example', from_name: 'Shop' },
+      };
+      const account = { provider: 'smtp', settings, per_minute: 60_000 };
+      expect((await client.post('/v1/message-accounts', account)).status).toBe(201);
+      const sell = async (traceparent: string): Promise<string> => {
+        const buyer = { customer: { email: BUYER }, notify: { channels: ['email'], language: 'uz' } };
+        const sold = await client.post('/v1/receipts', client.saleOf(1, buyer), { traceparent, prefer: 'wait=20' });
+        expect([sold.status, sold.body.status]).toEqual([201, 'registered']);
+        return sold.body.id ?? '';
+      };
+      const sent = sampledTrace();
+      const id = await sell(sent.traceparent);
+      const spans = await traced(sent.traceId, arrivedWith('webhook send', 'message send'));
+      expect(treeOf(spans)).toEqual([
+        'gateway: POST /v1/receipts',
+        ...AT_THE_REGISTER,
+        '  gateway: message send',
+        '  gateway: receipt accept',
+        '  gateway: webhook send',
+      ]);
+      const attributes = { 'receipt.id': id, channel: 'email', outcome: 'sent' };
+      expect(spans.find(({ name }) => name === 'message send')?.attributes).toMatchObject(attributes);
+      expect(mail.letters).toHaveLength(1);
+
+      mail.faults = ['policy'];
+      const refused = sampledTrace();
+      await sell(refused.traceparent);
+      await traced(refused.traceId, (names) => names.includes('message send'));
+      await until(
+        'the log names the trace',
+        () => system.gateways[0]?.said ?? '',
+        (said) =>
+          new RegExp(`"trace_id":"${refused.traceId}"[^\n]*"outcome":"refused"[^\n]*message: not sent`).test(said),
+      );
+      const own = await (await fetch(`${system.gatewayMetricsUrls[0]}/metrics`)).text();
+      for (const outcome of ['sent', 'refused'])
+        expect(own).toMatch(
+          new RegExp(`^message_send_duration_seconds_count\\{.*channel="email",outcome="${outcome}".*\\} 1$`, 'm'),
+        );
+      expect(own).toMatch(/^messages_waiting\{.*\} 0$/m);
+    } finally {
+      await mail.stop();
+    }
+  });
+
   test('a receipt that becomes unknown', async () => {
     const { client } = system;
     const { traceId, traceparent } = sampledTrace();
@@ -339,6 +395,7 @@ describe('one trace shows the way of', () => {
       goods[0] ?? '',
       'token-0001',
       'Bearer',
+      BUYER,
     ])
       expect(traces.raw).not.toContain(secret);
   });

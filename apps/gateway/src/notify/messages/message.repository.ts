@@ -3,7 +3,7 @@ import { Prisma, PrismaService, StatementGroup } from '#database';
 import { storableJson } from '#fiscal-domain';
 import { insertEvents } from '#ledger';
 import type { MessageChannel, MessageProviderCode } from '#messages';
-import { newId } from '#runtime';
+import { isTracing, newId } from '#runtime';
 import { ACCOUNT_LEASE_SECONDS } from './message-schedule.js';
 
 /** An account that this process sends for until its lease ends. */
@@ -34,7 +34,16 @@ export interface DueMessage {
   ask_count: number;
   tried_at: Date | null;
   is_suppressed: boolean;
+  /** Of its receipt, where the request for it was sampled. */
+  trace_parent: string | null;
 }
+
+/** Read while this program traces only. */
+const TRACE_PARENT = Prisma.sql`(SELECT r.trace_parent FROM receipts r WHERE r.id = m.receipt_id)`;
+const NO_TRACE_PARENT = Prisma.sql`NULL`;
+
+/** Counted no further: a provider that is away for days must not make the count expensive. */
+const MAX_COUNTED = 10_000;
 
 /** What a try, a question or a report changes. */
 export interface MessageChange {
@@ -111,11 +120,21 @@ export class MessageRepository {
       SELECT m.id, m.merchant_id, m.receipt_id, m.channel::text, m.source::text, m.language, m.address_sealed, m.state::text,
              m.provider_ref, m.attempt_count, m.ask_count, m.tried_at,
              EXISTS (SELECT FROM suppressions s WHERE s.merchant_id = m.merchant_id AND s.channel = m.channel
-                        AND s.address_hash = m.address_hash) AS is_suppressed
+                        AND s.address_hash = m.address_hash) AS is_suppressed,
+             ${isTracing() ? TRACE_PARENT : NO_TRACE_PARENT} AS trace_parent
         FROM messages m
        WHERE m.account_id = ${accountId} AND m.state = ANY (ARRAY['pending', 'sending', 'unclear']::message_state[])
          AND m.due_at <= now() AND (NOT ${isQuiet}::boolean OR m.source = ANY (ARRAY['page', 'bot', 'test']::message_source[]))
        ORDER BY m.due_at, m.id LIMIT ${limit}`;
+  }
+
+  /** Those whose time has come, up to a bound: by the partial index that `due` reads. */
+  async countDue(): Promise<number> {
+    const [row] = await this.prisma.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int4 AS count
+        FROM (SELECT FROM messages WHERE state = ANY (ARRAY['pending', 'sending', 'unclear']::message_state[])
+                 AND due_at <= now() LIMIT ${MAX_COUNTED}) m`;
+    return row?.count ?? 0;
   }
 
   /**

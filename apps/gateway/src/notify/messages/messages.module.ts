@@ -7,7 +7,9 @@ import { BuyerController } from './buyer.controller.js';
 import { ClearMessages } from './clear-messages.js';
 import { ComposeMessage } from './compose-message.js';
 import { MessageAccounts } from './message-accounts.js';
+import { MessageBacklog } from './message-backlog.js';
 import { MessageLoop } from './message-loop.js';
+import { MessageMetrics } from './message-metrics.js';
 import { MessageReach } from './message-reach.js';
 import { MessageSenders } from './message-senders.js';
 import { MessageTemplates } from './message-templates.js';
@@ -34,6 +36,8 @@ import { Unsubscribe } from './unsubscribe.js';
     ...[MessageRepository, ComposeMessage, PlanMessages, SendMessages, SendingNotes, DisableAccount, ClearMessages],
     ...[
       MessageLoop,
+      MessageBacklog,
+      MessageMetrics,
       ReceiptMessages,
       RecordReports,
       Suppressions,

@@ -2,12 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { isTestId, truncateText } from '#fiscal-domain';
 import type { MessageSender, SendOutcome } from '#messages';
-import { systemClock, type Logger } from '#runtime';
+import { inSpan, readTraceParent, systemClock, withTrace, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { pauseMs } from '../webhooks/delivery-schedule.js';
 import { AddressBook } from './address-book.js';
 import { ComposeMessage } from './compose-message.js';
 import { afterInterruption, afterTry, attemptEnd, byStatus, unclear } from './message-outcome.js';
+import { MessageMetrics } from './message-metrics.js';
 import { MessageSenders } from './message-senders.js';
 import { quietMs } from './message-schedule.js';
 import { MessageRepository, NO_CHANGE_BESIDE, type ClaimedAccount, type DueMessage } from './message.repository.js';
@@ -41,8 +42,17 @@ interface Turn {
 export class SendingNotes {
   constructor(
     private readonly prisma: PrismaService,
+    private readonly metrics: MessageMetrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
+
+  tried({ id, receipt_id: receiptId, channel }: DueMessage, outcome: SendOutcome, durationMs: number): void {
+    this.metrics.tried(channel, outcome.kind, durationMs);
+    if (outcome.kind === 'sent') return;
+    const code = 'code' in outcome ? truncateText(outcome.code, 60) : null;
+    const fields = { message_id: id, receipt_id: receiptId, channel, outcome: outcome.kind, code };
+    this.logger.info(fields, 'message: not sent');
+  }
 
   /** No more messages of the merchant go to the address of this one. */
   async stop(messageId: string, reason: 'bounce' | 'complaint' | 'unsubscribed' | 'stopped'): Promise<void> {
@@ -109,11 +119,15 @@ export class SendMessages {
       const room = Math.min(AT_ONCE, budget - turn.tries);
       const due = await this.messages.due(account.id, room, turn.quietMs > 0);
       if (due.length === 0) return;
-      const handled = due.map((message) =>
-        this.handle(turn, message).catch((error: unknown) => this.notes.failed(message, error)),
-      );
-      await Promise.all(handled);
+      await Promise.all(due.map((message) => this.handleInTrace(turn, message)));
     }
+  }
+
+  /** Log lines about it name the trace of its receipt. */
+  private handleInTrace(turn: Turn, message: DueMessage): Promise<void> {
+    return withTrace(readTraceParent(message.trace_parent), () =>
+      this.handle(turn, message).catch((error: unknown) => this.notes.failed(message, error)),
+    );
   }
 
   private async handle(turn: Turn, message: DueMessage): Promise<void> {
@@ -137,8 +151,20 @@ export class SendMessages {
     return this.send(turn, message, message.address_sealed);
   }
 
+  private send(turn: Turn, message: DueMessage, sealed: Uint8Array): Promise<void> {
+    const attributes = { 'message.id': message.id, 'receipt.id': message.receipt_id, channel: message.channel };
+    return inSpan('message send', { kind: 'client', attributes }, (span) =>
+      this.sendNow(turn, message, sealed, (outcome) => span.set({ outcome })),
+    );
+  }
+
   /** Persist, then call: the try is open before its first byte leaves. */
-  private async send(turn: Turn, message: DueMessage, sealed: Uint8Array): Promise<void> {
+  private async sendNow(
+    turn: Turn,
+    message: DueMessage,
+    sealed: Uint8Array,
+    noteOutcome: (outcome: string) => void,
+  ): Promise<void> {
     const composed = await this.composer.compose(turn.account, message, this.book.openAddress(message.id, sealed));
     if (composed.kind === 'not_sendable') {
       const change = { ...NO_CHANGE_BESIDE, state: 'failed', reason: composed.reason } as const;
@@ -150,7 +176,9 @@ export class SendMessages {
     const begunMs = systemClock.monotonicMs();
     const outcome = await turn.sender.send(composed.message);
     note(turn, outcome);
+    noteOutcome(outcome.kind);
     const durationMs = Math.round(systemClock.monotonicMs() - begunMs);
+    this.notes.tried(message, outcome, durationMs);
     const change = afterTry(outcome, { channel: message.channel, number, random: Math.random() });
     await this.messages.end(message, attemptEnd(number, durationMs, outcome), change);
     if (outcome.kind === 'address_refused') await this.notes.stop(message.id, 'bounce');

@@ -1,9 +1,12 @@
 // Promise: an operator can make the first merchant and client without touching the database; it is on record.
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer } from 'node:tls';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import pg from 'pg';
@@ -12,6 +15,8 @@ import { createTestDatabase, sampleDocument, type TestDatabase } from '#database
 import { ArchiveFiles } from '#ledger';
 import { createLogger, NestLogger } from '#runtime';
 import { parseKeyring } from '#secrets';
+import { selfSigned } from '../../../../../libs/messages/src/testing/certificates.js';
+import { until } from '../../../../../test/system/until.js';
 import { testGatewaySettings } from '../../testing/gateway-settings.js';
 import { isClientSecret } from '../../access/oauth/client-secret.js';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
@@ -232,6 +237,61 @@ describe('doctor', () => {
       ['certificate of 127.0.0.1', 'warn'],
       [expect.stringMatching(/^disk of /), expect.any(String)],
     ]);
+  });
+
+  test('a session that waits for a lock, and since when the transaction that holds it is open', async () => {
+    const sessionOf = async (name: string): Promise<pg.Client> => {
+      const session = new pg.Client({ connectionString: database.url, application_name: name });
+      await session.connect();
+      return session;
+    };
+    expect((await findings()).get('waiting for locks')).toMatchObject({
+      state: 'ok',
+      found: expect.stringMatching(/^0 sessions/) as unknown,
+    });
+    const [holder, waiter] = [await sessionOf('forgotten'), await sessionOf('blocked')];
+    const { rows } = await holder.query('SELECT pg_backend_pid() AS pid');
+    await holder.query('BEGIN');
+    await holder.query('SELECT pg_advisory_xact_lock(24)');
+    const waiting = waiter.query('SELECT pg_advisory_lock(24)');
+    try {
+      const found = await until(
+        'the waiting is found',
+        findings,
+        (each) => each.get('waiting for locks')?.state !== 'ok',
+      );
+      expect(found.get('waiting for locks')).toMatchObject({
+        found: expect.stringMatching(/^1 sessions, the longest for [1-9]\d* s$/) as unknown,
+        do: expect.stringContaining('pg_blocking_pids') as unknown,
+      });
+      const [{ pid }] = rows as [{ pid: number }];
+      expect(found.get('oldest transaction')?.found).toMatch(new RegExp(`^[1-9]\\d* s, session ${pid} forgotten$`));
+    } finally {
+      await holder.end();
+      await waiting;
+      await waiter.end();
+    }
+  });
+
+  test.each([
+    [60, 'ok'],
+    [14, 'warn'],
+    [2, 'bad'],
+  ])('a certificate that ends in %s days: %s', async (days, state) => {
+    const { key, cert } = selfSigned('localhost', days);
+    const server = createServer({ key, cert }, (socket) => socket.on('error', () => undefined).end());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const folders = { SCRATCH_DIR: undefined, AUDIT_HEAD_FILE: undefined };
+    const urls = { PUBLIC_URL: `https://localhost:${String(port)}`, LINK_PUBLIC_URL: 'ws://127.0.0.1:1/link' };
+    const found = await checkSurroundings({ QUEUE_URL: undefined, ...urls, ...folders });
+    server.close();
+    const end = new Date(new X509Certificate(cert).validTo).toISOString().slice(0, 10);
+    expect(found.find(({ check }) => check === 'certificate of localhost')).toMatchObject({
+      ...{ state, found: `good until ${end}` },
+      do: state === 'ok' ? null : expect.stringContaining('Renew it'),
+    });
   });
 });
 

@@ -1,0 +1,61 @@
+// Promise: the metrics say how many messages are due, and no number where the database does not answer.
+import pg from 'pg';
+import { createTestDatabase, testClient, type TestDatabase } from '#database/testing';
+import { createLogger, Metrics, newId } from '#runtime';
+import { until } from '../../../../../test/system/until.js';
+import { MessageBacklog } from './message-backlog.js';
+import { MessageRepository } from './message.repository.js';
+
+let database: TestDatabase;
+let warnings = 0;
+const logger = createLogger('test', 'warn', { write: () => void (warnings += 1) });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database?.drop());
+
+/** As a gateway does, until `isRead`. @returns the line of the metric */
+async function shownWith(url: string, isRead: (line: string) => boolean): Promise<string> {
+  const prisma = testClient(url, 1);
+  const metrics = new Metrics('gateway');
+  const backlog = new MessageBacklog(new MessageRepository(prisma), logger, metrics);
+  const line = async (): Promise<string> => /^messages_waiting.*$/m.exec((await metrics.read()).text)?.[0] ?? 'none';
+  expect(await line()).toBe('none');
+  backlog.onApplicationBootstrap();
+  try {
+    return await until('the metric is as wanted', line, isRead);
+  } finally {
+    await backlog.onModuleDestroy();
+    await prisma.$disconnect();
+  }
+}
+
+test('those that are due count, in each open state; finished and later ones do not', async () => {
+  const owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+  const [merchant, account] = [newId('mer'), newId('mac')];
+  await owner.query(
+    `INSERT INTO message_accounts (id, merchant_id, channel, provider, name, settings, credentials_sealed)
+     VALUES ($1, $2, 'email', 'smtp', 'Mail', '{}', '')`,
+    [account, merchant],
+  );
+  for (const [state, due] of [
+    ...(['pending', 'sending', 'unclear'] as const).map((each) => [each, '-1 minute'] as const),
+    ['pending', '1 hour'],
+    ['sent', '-1 minute'],
+    ['failed', '-1 minute'],
+  ] as const)
+    await owner.query(
+      `INSERT INTO messages (id, merchant_id, receipt_id, account_id, channel, source, language, address_hash, address_hint, state, due_at)
+       VALUES ($1, $2, $3, $4, 'email', 'api', 'uz', '', '', $5, now() + $6::interval)`,
+      [newId('msg'), merchant, newId('rcp'), account, state, due],
+    );
+  await owner.end();
+  expect(await shownWith(database.url, (line) => line !== 'none')).toBe('messages_waiting{program="gateway"} 3');
+});
+
+test('no number while nothing answers', async () => {
+  const nowhere = Object.assign(new URL(database.url), { host: '127.0.0.1:1' }).href;
+  expect(await shownWith(nowhere, () => warnings > 0)).toBe('none');
+});
