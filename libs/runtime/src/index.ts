@@ -53,6 +53,7 @@ export {
   type SpanAttributes,
   type SpanOptions,
 } from './tracing/tracing.js';
+export { withinContext, workContext, type WorkContext } from './work-context.js';
 export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';

@@ -1,7 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import type { Settings } from '../settings.js';
 import { readTraceParent, writeTraceParent, type TraceContext } from './trace-context.js';
+import { withinContext, workContext } from '../work-context.js';
 import type { TRACING_SETTINGS } from './tracing-settings.js';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
@@ -46,7 +46,6 @@ interface Active {
 }
 
 let active: Active | null = null;
-const current = new AsyncLocalStorage<TraceContext>();
 
 /** Call it before the server is made. Off where TRACES_URL is not set. */
 export async function startTracing(program: string, settings: Settings<typeof TRACING_SETTINGS>): Promise<void> {
@@ -69,7 +68,7 @@ export function isTracing(): boolean {
 
 /** Where this work is; null while nothing is traced. */
 export function currentTrace(): TraceContext | null {
-  return active === null ? null : (current.getStore() ?? null);
+  return active === null ? null : workContext().trace;
 }
 
 /** For a header, a column or a message to others; null where this work is not sampled. */
@@ -80,12 +79,12 @@ export function sampledTraceParent(): string | null {
 
 /** Runs within the context, or as it is where there is none. */
 export function withTrace<T>(context: TraceContext | null, run: () => T): T {
-  return active === null || context === null ? run() : current.run(context, run);
+  return active === null || context === null ? run() : withinContext({ trace: context }, run);
 }
 
 /** Runs outside of any trace: what is called within gets no parent. */
 export function withoutTrace<T>(run: () => T): T {
-  return active === null ? run() : current.exit(run);
+  return active === null ? run() : withinContext({ trace: null }, run);
 }
 
 /**
@@ -110,7 +109,7 @@ export function beginRequestTrace(
 /** @returns null where the work is not sampled; else it must be ended */
 export function startSpan(name: string, options: SpanOptions = {}): Span | null {
   if (active === null) return null;
-  const parent = options.parent === undefined ? (current.getStore() ?? null) : options.parent;
+  const parent = options.parent === undefined ? workContext().trace : options.parent;
   const isSampled = parent?.isSampled ?? options.links?.some((link) => link?.isSampled === true) ?? false;
   return isSampled ? active.maker.start(name, { ...options, parent }) : null;
 }
@@ -123,7 +122,7 @@ export function inSpan<T>(
 ): Promise<T> {
   const span = startSpan(name, options);
   if (span === null) return withTrace(options.parent ?? null, () => run(NO_SPAN));
-  return current.run(span.context, () => ended(span, run));
+  return withinContext({ trace: span.context }, () => ended(span, run));
 }
 
 async function ended<T>(span: Span, run: (span: Span) => Promise<T>): Promise<T> {

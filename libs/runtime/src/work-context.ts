@@ -1,0 +1,22 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { TraceContext } from './tracing/trace-context.js';
+
+/** For whom and in which trace the work at hand is done, also in what it waits for. */
+export interface WorkContext {
+  /** Null: for no merchant in particular, or for many. */
+  readonly merchantId: string | null;
+  readonly trace: TraceContext | null;
+}
+
+const NONE: WorkContext = { merchantId: null, trace: null };
+/** One for both: Node.js 20 hands each store on at every promise, so that a second one costs accepting a tenth (docs/performance.md). */
+const current = new AsyncLocalStorage<WorkContext>();
+
+export function workContext(): WorkContext {
+  return current.getStore() ?? NONE;
+}
+
+/** Does work in this context; what is not named stays as it is. */
+export function withinContext<T>(change: Partial<WorkContext>, work: () => T): T {
+  return current.run({ ...workContext(), ...change }, work);
+}
