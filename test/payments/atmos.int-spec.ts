@@ -1,6 +1,5 @@
 // ATMOS: a customer's code may be wrong and tried again, and a callback moves nothing by itself.
-import { atmosSign } from '#payments';
-import { post } from './kit/callers.js';
+import { atmosCall, atmosForged } from './kit/pageless-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -34,22 +33,14 @@ it('a callback is only a reason to read the status: forged, false and repeated o
   await fixture.choose('atmos', { card_code: 'customer', mode: 'charge' });
   const { body } = await fixture.pay(PAYMENT);
   const [known] = await fixture.simulated(body.id);
-  const signed = { storeId: '1', transactionId: known?.id ?? '', invoice: body.id, amount: String(PRICE) };
-  const said = { store_id: '1', transaction_id: signed.transactionId, invoice: body.id, amount: signed.amount };
-  const url = fixture.accounts.atmos?.url ?? '';
+  const about = { transactionId: known?.id ?? '', invoice: body.id };
   await fixture.untilQuiet();
   const before = await fixture.kept(body.id);
-  for (const forged of [
-    { ...said, sign: atmosSign(signed, 'another-key') },
-    { ...said, amount: '1', sign: atmosSign(signed, 'atmos-key') },
-    { ...said, store_id: '2', sign: atmosSign({ ...signed, storeId: '2' }, 'atmos-key') },
-    said,
-  ])
-    expect((await post(url, forged)()).status).toBe(403);
+  for (const forged of atmosForged(fixture, about)) expect((await forged()).status).toBe(403);
   expect(await fixture.kept(body.id)).toBe(before);
   // Well signed, and not so: nothing was taken.
-  const lie = { ...said, sign: atmosSign(signed, 'atmos-key') };
-  for (let call = 0; call < 2; call += 1) expect(await post(url, lie)()).toMatchObject({ status: 200 });
+  const lie = atmosCall(fixture, about);
+  for (let call = 0; call < 2; call += 1) expect(await lie()).toMatchObject({ status: 200 });
   expect((await fixture.read(body.id)).status).toBe('pending');
   await confirm(body.id, '112233');
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
@@ -59,9 +50,8 @@ it('a callback about another payment of the order is an extra charge, once; what
   await fixture.choose('atmos', { card_code: 'fixed', mode: 'charge' });
   const { body } = await fixture.pay({ provider: 'atmos', token: 'token-0001' });
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
-  const signed = { storeId: '1', transactionId: '987654321', invoice: body.id, amount: String(PRICE) };
-  const said = { store_id: '1', transaction_id: signed.transactionId, invoice: body.id, amount: signed.amount };
-  const call = post(fixture.accounts.atmos?.url ?? '', { ...said, sign: atmosSign(signed, 'atmos-key') });
+  const about = { transactionId: '987654321', invoice: body.id };
+  const call = atmosCall(fixture, about);
   for (let time = 0; time < 3; time += 1) expect((await call()).status).toBe(200);
   expect((await fixture.read(body.id)).extra_charges).toMatchObject([
     { provider_ref: '987654321', amount: PRICE, status: 'reported' },
@@ -74,6 +64,5 @@ it('a callback about another payment of the order is an extra charge, once; what
     SELECT account_id, id, id FROM payments, generate_series(1, 95) WHERE id = ${body.id}`;
   for (let time = 0; time < 5; time += 1) expect((await call()).status).toBe(200);
   expect(await prisma.providerCallback.count({ where: { paymentId: body.id } })).toBe(100);
-  const padded = { ...said, sign: atmosSign(signed, 'atmos-key'), more: 'x'.repeat(32 * 1024) };
-  expect((await post(fixture.accounts.atmos?.url ?? '', padded)()).status).toBe(413);
+  expect((await atmosCall(fixture, about, { more: 'x'.repeat(32 * 1024) })()).status).toBe(413);
 });

@@ -231,6 +231,12 @@ export class PaymentsFixture {
     await (await fetch(`${this.simulatorUrl}/faults`, init)).text();
   }
 
+  /** How many calls the faults that were set have still to strike. */
+  async faultsLeft(): Promise<number> {
+    const { rules } = (await (await fetch(`${this.simulatorUrl}/faults`)).json()) as { rules: { next?: number }[] };
+    return rules.reduce((sum, { next = 0 }) => sum + next, 0);
+  }
+
   /** Waits until no provider has a call to us that is not answered. */
   async untilQuiet(): Promise<void> {
     const read = async (): Promise<{ calls: number }> =>

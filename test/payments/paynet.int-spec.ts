@@ -4,24 +4,30 @@ import { Metrics } from '#runtime';
 import { parseRate } from '../../apps/gateway/src/http/rate.js';
 import { until } from '../system/until.js';
 import { post } from './kit/callers.js';
+import {
+  nextPaynetId as nextId,
+  PAYNET_AUTHORIZATION as AUTHORIZATION,
+  paynetCall,
+  paynetPayment,
+  paynetRequest,
+} from './kit/pageless-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 /** So few that no machine is too slow to use them up. */
 const fixture = paymentsFixture({ FAILED_LOGIN_LIMIT: parseRate('3/3600') });
-const AUTHORIZATION = basicAuthorization('paynet', 'paynet-password-0001');
-let lastId = 5_000;
 
-async function rpc(method: string, params: object, authorization = AUTHORIZATION) {
-  const request = { jsonrpc: '2.0', id: 1, method, params: { serviceId: 7, ...params } };
-  const { status, body } = await post(fixture.accounts.paynet?.url ?? '', request, { authorization })();
+const rpc = (method: string, params: object, authorization?: string) =>
+  ask(paynetRequest(method, params), authorization);
+
+async function ask(request: Record<string, unknown>, authorization = AUTHORIZATION) {
+  const { status, body } = await paynetCall(fixture, request, authorization)();
   const answer = body as { result?: Record<string, unknown>; error?: { code: number } };
   if (answer.result) fixture.observe({ provider: 'paynet', request, status, answer });
   return { status, said: answer.error?.code ?? answer.result };
 }
 
-const nextId = (): number => (lastId += 1);
 const perform = (id: string, transactionId: number, amount = PRICE) =>
-  rpc('PerformTransaction', { amount, transactionId, fields: { order_id: id }, time: '2026-01-02 08:04:05' });
+  ask(paynetPayment(id, { transactionId, amount }));
 const check = (transactionId: number) => rpc('CheckTransaction', { transactionId });
 const cancel = (transactionId: number) => rpc('CancelTransaction', { transactionId });
 const opened = async (): Promise<string> => (await fixture.pay({ provider: 'paynet' })).body.id;
@@ -80,8 +86,7 @@ it('a forged call changes nothing and is not kept', async () => {
   const id = await opened();
   await fixture.untilQuiet();
   const before = await fixture.kept(id);
-  const params = { amount: PRICE, transactionId: nextId(), fields: { order_id: id } };
-  const forged = await rpc('PerformTransaction', params, basicAuthorization('paynet', 'wrong'));
+  const forged = await ask(paynetPayment(id), basicAuthorization('paynet', 'wrong'));
   expect([forged.status, forged.said]).toEqual([401, 412]);
   expect((await fixture.read(id)).status).toBe('pending');
   expect(await fixture.kept(id)).toBe(before);

@@ -60,11 +60,12 @@ function instrumentOf({ instrument }: ProviderWay) {
   return { ...NO_INSTRUMENT, ...instrument };
 }
 
-/** Asks for the money; on a page, the customer's own step follows. */
+/** Asks for the money; on a page or in an app, the customer's own step follows. */
 async function authorize(way: ProviderWay, { client, order, ref, page }: Begun): Promise<CallOutcome | undefined> {
   const outcome = await client.authorize?.(order, instrumentOf(way), ref);
   if (outcome?.kind === 'status') ref.providerRef ??= outcome.providerRef;
   if (page !== null) await simulator.press(page);
+  if (way.pays === 'in the app') await simulator.payInvoice(order.ourRef);
   return outcome;
 }
 
@@ -104,7 +105,8 @@ const FAULTS = ['drop_before', 'drop_after', 'error_before', 'error_after', 'mal
 const isDone = (fault: string): boolean => !fault.endsWith('_before');
 
 describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (_name, way) => {
-  const byCall = way.pays === 'by call';
+  /** Its money, or the customer, is asked for by a call of ours. */
+  const byCall = way.pays !== 'on page';
   const refunds = DEFINITIONS[way.provider].capabilities(readerOf(way, '')).refundInitiator[way.flow] === 'us';
 
   it('moves the money as it says, by the same sum, and back', async () => {

@@ -63,10 +63,18 @@ class AtmosBook {
   }
 
   take(card: AtmosCard): void {
-    capture(card.payment);
-    this.lastId += 1;
-    card.successId = this.lastId;
+    const { faults } = this.parts;
+    const take = (): void => {
+      capture(card.payment);
+      this.lastId += 1;
+      card.successId = this.lastId;
+    };
+    // The callback overtakes the money that it is about.
+    if (faults.draw(['reorder'])) faults.later(take, LATE_MS);
+    else take();
     void this.notify(card);
+    // Sent long ago and on its way until now.
+    if (faults.draw(['stale_webhook'])) faults.later(() => void this.notify(card), LATE_MS);
   }
 
   later(act: () => void): void {

@@ -99,6 +99,8 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
   });
 }
 
+const CARD_REFUSED = { error: '-5017', error_note: 'Insufficient funds' };
+
 /** How long an unconfirmed payment stays. */
 const PASS_MS = 30_000;
 
@@ -208,8 +210,13 @@ export class ClickDriver {
       return { paid: false, result: prepared };
     }
     payment.status = 'reserved';
-    const prepareId = String(prepared['merchant_prepare_id']);
-    const completed = await this.call(payment, trans, { action: '1', merchant_prepare_id: prepareId });
+    const confirmed = { action: '1', merchant_prepare_id: String(prepared['merchant_prepare_id']) };
+    if (this.faults.draw(['decline'])) {
+      payment.status = 'declined';
+      // The customer's card was refused: the merchant is asked to forget the attempt.
+      return { paid: false, result: await this.call(payment, trans, { ...confirmed, ...CARD_REFUSED }) };
+    }
+    const completed = await this.call(payment, trans, confirmed);
     // Documented: after the debit only -4 (confirmed before) and -9 (cancelled before) are answers beside success. What was confirmed
     // before stays with the merchant.
     const isPaid = completed?.['error'] === 0 || completed?.['error'] === -4;

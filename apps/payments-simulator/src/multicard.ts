@@ -131,6 +131,8 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
         return refuse(reply, 400, 'ERROR_INSUFFICIENT_FUNDS');
       }
       card.payment.status = 'held';
+      const rule = faults.draw(['expire_hold']);
+      if (rule) faults.later(() => release(card), rule.delay_ms ?? 0);
       return done(holdOf(card));
     }),
   );
@@ -156,6 +158,11 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
   server.get(`${base}/payment/hold/:id`, (request, reply) => withCard(request, reply, (card) => done(holdOf(card))));
   addInvoices(server, book, withCard);
   addPayments(server, { book, faults, withCard });
+}
+
+/** The hold's expiry has come. */
+function release({ payment }: MulticardCard): void {
+  if (payment.status === 'held') giveBack(payment);
 }
 
 type WithCard = (request: FastifyRequest, reply: FastifyReply, act: (card: MulticardCard) => unknown) => unknown;

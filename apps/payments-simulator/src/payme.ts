@@ -20,6 +20,9 @@ interface Receipt {
   description: string;
 }
 
+/** ISO 4217. */
+const CURRENCIES: Readonly<Record<string, number>> = { UZS: 860, USD: 840 };
+
 type Params = Record<string, unknown>;
 type RpcResult = { result: unknown } | { error: { code: number; message: string } };
 
@@ -92,12 +95,22 @@ function pay(receipt: Receipt, params: Params, faults: Faults): RpcResult {
   if (isHold) {
     receipt.state = 5;
     receipt.payment.status = 'held';
+    const rule = faults.draw(['expire_hold']);
+    if (rule) faults.later(() => release(receipt), rule.delay_ms ?? 0);
   } else {
     receipt.state = 4;
     receipt.payTime = Date.now();
     capture(receipt.payment);
   }
   return shown(receipt);
+}
+
+/** The hold has ended by itself; whether a real one does so, and when, is not documented. */
+function release(receipt: Receipt): void {
+  if (receipt.state !== 5) return;
+  receipt.state = 50;
+  receipt.cancelTime = Date.now();
+  giveBack(receipt.payment);
 }
 
 function confirm(receipt: Receipt): RpcResult {
@@ -133,7 +146,8 @@ function documented({ payment, state, createTime, payTime, cancelTime, ...rest }
   return {
     ...{ _id: payment.id, create_time: createTime, pay_time: payTime, cancel_time: cancelTime, state, type: 2 },
     ...{ external: false, operation: -1, category: null, error: null, description: rest.description },
-    ...{ detail: rest.detail, amount: payment.amountTiyin, currency: 860, commission: 0 },
+    ...{ detail: rest.detail, amount: payment.amountTiyin, commission: 0 },
+    currency: CURRENCIES[payment.currency ?? 'UZS'] ?? 0,
     account: Object.entries(rest.account).map(([name, value]) => ({ name, title: name, value, main: true })),
     ...{ card: null, merchant: {}, meta: null, processing_id: null },
   };

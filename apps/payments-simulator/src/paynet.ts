@@ -34,7 +34,10 @@ class PaynetDriver {
     const payment = this.parts.money.open(made);
     this.payments.set(transactionId, payment);
     const request = { amount: amountTiyin, transactionId, serviceId, fields, time: '2026-01-02 08:04:05' };
-    const calls = this.parts.faults.draw(['duplicate']) ? 2 : 1;
+    const { faults } = this.parts;
+    // The question about the payment overtakes the payment.
+    if (faults.draw(['reorder'])) await this.call('CheckTransaction', { transactionId, serviceId });
+    const calls = faults.draw(['duplicate']) ? 2 : 1;
     let answer: MerchantAnswer | null = null;
     for (let call = 0; call < calls; call += 1) answer = await this.call('PerformTransaction', request);
     // What was not answered is asked about until it is: one that gives up leaves a payment that no call can move.
@@ -46,6 +49,8 @@ class PaynetDriver {
     const isPaid = isObject(result) && result['transactionState'] === 1;
     if (isPaid) capture(payment);
     else payment.status = 'declined';
+    // Sent long ago and on its way until now.
+    if (faults.draw(['stale_webhook'])) await this.call('PerformTransaction', request);
     return { paid: isPaid, result: answer?.body };
   }
 

@@ -164,7 +164,9 @@ function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: D
   });
   server.post('/click/invoice/:order', async (request, reply) => {
     const { order } = request.params as { order: string };
-    const { paid, result } = await click.pay({ ourRef: order, amountTiyin: clickBook.invoices.get(order) ?? 0 });
+    const amountTiyin = clickBook.invoices.get(order);
+    if (amountTiyin === undefined) return html(reply, resultPage(false, 'no such invoice', null));
+    const { paid, result } = await click.pay({ ourRef: order, amountTiyin });
     if (paid) clickBook.invoices.delete(order);
     return html(reply, resultPage(paid, result, null));
   });

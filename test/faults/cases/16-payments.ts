@@ -46,8 +46,13 @@ const PATTERNS: readonly (readonly [number: string, name: string, ways: readonly
   ],
 ];
 
-/** Every provider, and every way in which it takes money; Paynet's customers name the payment at a terminal. */
-const ALL_WAYS: readonly Way[] = [...PATTERNS.flatMap(([, , ways]) => ways), { provider: 'paynet' }];
+/**
+ * Every provider, by what one account of it takes without a person's help; Paynet's customers name the payment at a terminal. Not here:
+ * Click by phone and Uzum Fast Pay, where a call that was lost on its way cannot be distinguished from one that was done, so that it
+ * stays open for hours or becomes a person's, and what another setting of the same account would be (one step for two, a charge for a
+ * hold). Those ways are struck one by one in test/payments/every-way.int-spec.ts.
+ */
+const EVERY_PROVIDER: readonly Way[] = [...PATTERNS.flatMap(([, , ways]) => ways), { provider: 'paynet' }];
 
 /**
  * Money and receipt, while provider and register lose, break and repeat their answers and gateways, relays and registers are killed. `lost`
@@ -64,12 +69,16 @@ export const paymentPatterns: readonly FaultCase[] = [
     run: (run) => breakPayments(run, ways),
   })),
   {
-    ...{ number: '16f', name: `payments over all providers, in every way: ${BROKEN}`, stage: 'payments' },
+    ...{
+      number: '16f',
+      name: `payments over all eight providers, by token, page and terminal: ${BROKEN}`,
+      stage: 'payments',
+    },
     full: { receipts: 10_000, strikes: 120 },
     tenth: { receipts: 1_000, strikes: 12 },
     quick: { receipts: 100, strikes: 2 },
     maxSeconds: 5_400,
-    run: (run) => breakPayments(run, ALL_WAYS),
+    run: (run) => breakPayments(run, EVERY_PROVIDER),
   },
 ];
 

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { octoSignatures, stripeSignature, uzumMerchantAuth, type ProviderCode } from '#payments';
 import { schemaFile, type Exchange } from '../../../libs/payments/src/testing/provider-schemas.js';
-import type { PaymentsFixture } from '../payments-fixture.js';
+import { PRICE, type PaymentsFixture } from '../payments-fixture.js';
 
-type Call = () => Promise<{ status: number; body: unknown }>;
+export type Call = () => Promise<{ status: number; body: unknown }>;
+
+/** Faults in the number and order of a provider's calls, as its simulator plays them. */
+export const CALL_FAULTS = ['duplicate', 'reorder', 'stale_webhook'] as const;
 
 /** A provider that calls us, as the suite of callbacks needs to know it (docs/payments/new-provider.md). */
 export interface ProviderCaller {
@@ -13,14 +16,22 @@ export interface ProviderCaller {
   payment: Record<string, unknown>;
   /** The account's settings for it. */
   choose?(fixture: PaymentsFixture): Promise<void>;
-  /** The HTTP status of what is turned away. */
-  refusedStatus: number;
+  /** The customer's own step, where it is not a page that the payment leads to. */
+  press?(fixture: PaymentsFixture, paymentId: string): Promise<void>;
+  /** Of CALL_FAULTS those that its protocol cannot have, each with the reason. */
+  cannot?: Partial<Record<(typeof CALL_FAULTS)[number], string>>;
+  /** The HTTP status of what is turned away, or all of them. */
+  refusedStatus: number | readonly number[];
   /** Where its protocol has one status for all: whether an answer turns the call away. */
   isRefused?(body: Record<string, unknown>): boolean;
   /** Calls whose caller has not proven who it is, or that cannot be about this payment. */
   forged(fixture: PaymentsFixture, paymentId: string): Call[];
   /** A well-made call about this order. */
   about(fixture: PaymentsFixture, paymentId: string, amountTiyin: number): Call;
+  /** All well-made calls, one after the other, by which the order is paid with this sum, or said to be. */
+  take(fixture: PaymentsFixture, paymentId: string, by: { amount: number; atMs: number }): Promise<void>;
+  /** Its calls name a time that is not held against our clock; why. Absent: they name none, or a wrong one is forged. */
+  openClock?: string;
   /** A well-made call that claims that the order is paid. */
   lie(fixture: PaymentsFixture, paymentId: string): Call;
   /** Calls and answers of the documents. */
@@ -42,6 +53,9 @@ export function post(url: string, body: unknown, headers: Record<string, string>
 const UZUM_AUTH = uzumMerchantAuth('uzum', 'uzum-password-0001');
 const uzumUrl = ({ accounts }: PaymentsFixture): string => accounts.uzum?.url ?? '';
 const uzumBody = (more: object): object => ({ serviceId: 101202, timestamp: Date.now(), ...more });
+const uzumConfirmation = (transId: string): object => ({ transId, paymentSource: 'UZCARD', phone: '998901234567' });
+const uzumCall = (fixture: PaymentsFixture, operation: string, body: object): Call =>
+  post(`${uzumUrl(fixture)}/${operation}`, uzumBody(body), { authorization: UZUM_AUTH });
 
 const UZUM_MERCHANT: ProviderCaller = {
   ...{ name: 'uzum merchant', provider: 'uzum', payment: { provider: 'uzum' }, refusedStatus: 400 },
@@ -58,18 +72,15 @@ const UZUM_MERCHANT: ProviderCaller = {
     ];
   },
   about: (fixture, id, amount) =>
-    post(`${uzumUrl(fixture)}/create`, uzumBody({ transId: randomUUID(), params: { order_id: id }, amount }), {
-      authorization: UZUM_AUTH,
-    }),
+    uzumCall(fixture, 'create', { transId: randomUUID(), params: { order_id: id }, amount }),
+  take: async (fixture, id, { amount, atMs: timestamp }) => {
+    const transId = randomUUID();
+    await uzumCall(fixture, 'create', { transId, params: { order_id: id }, amount, timestamp })();
+    await uzumCall(fixture, 'confirm', { ...uzumConfirmation(transId), timestamp })();
+  },
+  openClock: 'timestamp has no published age: a transaction lives for thirty minutes by our own clock',
   // Confirming what was never created.
-  lie: (fixture) =>
-    post(
-      `${uzumUrl(fixture)}/confirm`,
-      uzumBody({ transId: randomUUID(), paymentSource: 'UZCARD', phone: '998901234567' }),
-      {
-        authorization: UZUM_AUTH,
-      },
-    ),
+  lie: (fixture) => uzumCall(fixture, 'confirm', uzumConfirmation(randomUUID())),
   examples: () => examplesOf('uzum', ['/check', '/create', '/confirm', '/reverse']),
 };
 
@@ -83,6 +94,8 @@ const UZUM_CHECKOUT: ProviderCaller = {
     post(uzumUrl(fixture), []),
   ],
   about: (fixture, id) => uzumCallback(fixture, id, 'AUTHORIZE'),
+  // Its callbacks name no sum.
+  take: async (fixture, id) => void (await uzumCallback(fixture, id, 'COMPLETE')()),
   lie: (fixture, id) => uzumCallback(fixture, id, 'COMPLETE'),
   examples: () => examplesOf('uzum', ['']),
 };
@@ -99,17 +112,21 @@ function uzumCallback(fixture: PaymentsFixture, paymentId: string, operationType
 const OCTO_SECRET = 'octo-secret';
 const octoUrl = ({ accounts }: PaymentsFixture): string => accounts.octo?.url ?? '';
 
-export function octoBody(uuid: string, ref: string, secret = OCTO_SECRET): Record<string, unknown> {
+export function octoBody(
+  uuid: string,
+  ref: string,
+  { secret = OCTO_SECRET, amount = PRICE } = {},
+): Record<string, unknown> {
   const signed = { uuid, status: 'succeeded', hashKey: randomUUID() };
   const [signature] = octoSignatures(signed, { kind: 'nested', secret });
   const named = { shop_transaction_id: ref, octo_payment_UUID: uuid, status: signed.status };
-  return { ...named, signature, hash_key: signed.hashKey, total_sum: 1_120, refunded_sum: 0 };
+  return { ...named, signature, hash_key: signed.hashKey, total_sum: amount / 100, refunded_sum: 0 };
 }
 
-function octoCall(fixture: PaymentsFixture, paymentId: string): Call {
+function octoCall(fixture: PaymentsFixture, paymentId: string, amount = PRICE): Call {
   return async () => {
     const [known] = await fixture.simulated(paymentId);
-    return post(octoUrl(fixture), octoBody(known?.id ?? randomUUID(), paymentId))();
+    return post(octoUrl(fixture), octoBody(known?.id ?? randomUUID(), paymentId, { amount }))();
   };
 }
 
@@ -118,7 +135,7 @@ const OCTO: ProviderCaller = {
   forged: (fixture, id) => {
     const made = octoBody(randomUUID(), id);
     return [
-      post(octoUrl(fixture), octoBody(randomUUID(), id, 'another-secret')),
+      post(octoUrl(fixture), octoBody(randomUUID(), id, { secret: 'another-secret' })),
       post(octoUrl(fixture), { ...made, status: 'canceled' }),
       post(octoUrl(fixture), { ...made, octo_payment_UUID: randomUUID() }),
       post(octoUrl(fixture), { ...made, signature: undefined }),
@@ -126,19 +143,20 @@ const OCTO: ProviderCaller = {
     ];
   },
   about: octoCall,
-  lie: octoCall,
+  take: async (fixture, id, { amount }) => void (await octoCall(fixture, id, amount)()),
+  lie: (fixture, id) => octoCall(fixture, id),
   examples: () => examplesOf('octo', ['']).map((example) => ({ ...example, status: 200, answer: {} })),
 };
 
 const stripeUrl = ({ accounts }: PaymentsFixture): string => accounts.stripe?.url ?? '';
 const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
-function stripeEvent(id: string, ref: string): string {
+function stripeEvent(id: string, ref: string, amount = PRICE): string {
   const intent = {
     ...{
       id,
       object: 'payment_intent',
-      amount: 112_000,
+      amount,
       currency: 'uzs',
       status: 'succeeded',
       capture_method: 'manual',
@@ -154,10 +172,10 @@ function stripeHeader(body: string, more: { secret?: string; atSeconds?: number 
   return { 'stripe-signature': `t=${String(atSeconds)},v1=${stripeSignature(secret, { atSeconds, body })}` };
 }
 
-function stripeCall(fixture: PaymentsFixture, paymentId: string): Call {
+function stripeCall(fixture: PaymentsFixture, paymentId: string, amount = PRICE): Call {
   return async () => {
     const [known] = await fixture.simulated(paymentId);
-    const body = stripeEvent(known?.id ?? 'pi_none', paymentId);
+    const body = stripeEvent(known?.id ?? 'pi_none', paymentId, amount);
     return post(stripeUrl(fixture), body, stripeHeader(body))();
   };
 }
@@ -179,7 +197,8 @@ const STRIPE: ProviderCaller = {
     ];
   },
   about: stripeCall,
-  lie: stripeCall,
+  take: async (fixture, id, { amount }) => void (await stripeCall(fixture, id, amount)()),
+  lie: (fixture, id) => stripeCall(fixture, id),
   examples: () => examplesOf('stripe', ['']).map((example) => ({ ...example, status: 200, answer: {} })),
 };
 
@@ -197,5 +216,5 @@ export function examplesOf(provider: ProviderCode, paths: readonly string[]): Ex
     });
 }
 
-/** Providers whose calls are hints, or who drive by the shared transactions; the three before them: first-callers.ts. */
+/** Providers whose calls are hints, or who drive by the shared transactions; the others: first-callers.ts, pageless-callers.ts. */
 export const CALLERS: readonly ProviderCaller[] = [UZUM_MERCHANT, UZUM_CHECKOUT, OCTO, STRIPE];

@@ -32,6 +32,11 @@ const PAYME: ProviderCaller = {
     post(fixture.accounts.payme?.url ?? '', '{"half": ', { authorization: PAYME_AUTHORIZATION }),
   ],
   about: (fixture, id, amount) => paymeCall(fixture, creation(id, amount)),
+  take: async (fixture, orderId, { amount, atMs }) => {
+    const { method, params } = creation(orderId, amount, atMs);
+    await paymeCall(fixture, { method, params })();
+    await paymeCall(fixture, { method: 'PerformTransaction', params: { id: params.id } })();
+  },
   lie: (fixture) => paymeCall(fixture, { method: 'PerformTransaction', params: { id: anId() } }),
   examples: () => [],
 };
@@ -40,13 +45,20 @@ interface ClickFields {
   action: '0' | '1';
   amount?: number;
   secret?: string;
+  /** By Click's clock. */
+  atMs?: number;
+  /** One try of the customer: its Complete names it as its Prepare did. */
+  trans?: string;
+  prepareId?: string;
   more?: Record<string, string>;
 }
 
+const anAttempt = (): string => String(randomInt(1_000_000, 2_000_000_000));
+
 function clickCall({ accounts }: PaymentsFixture, orderId: string, said: ClickFields) {
-  const { action, amount = PRICE, secret = 'SECRET123', more = {} } = said;
-  const trans = String(randomInt(1_000_000, 2_000_000_000));
-  const signTime = new Date().toISOString().slice(0, 19).replace('T', ' ');
+  const { action, amount = PRICE, secret = 'SECRET123', atMs = Date.now(), trans = anAttempt(), more = {} } = said;
+  const { prepareId = '1' } = said;
+  const signTime = new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
   const signed = {
     ...{
       clickTransId: trans,
@@ -56,12 +68,12 @@ function clickCall({ accounts }: PaymentsFixture, orderId: string, said: ClickFi
       action,
       signTime,
     },
-    merchantPrepareId: action === '1' ? '1' : null,
+    merchantPrepareId: action === '1' ? prepareId : null,
   };
   const form = new URLSearchParams({
     ...{ click_trans_id: trans, service_id: '12345', click_paydoc_id: `7${trans}`, merchant_trans_id: orderId, action },
     ...{ amount: signed.amount, error: '0', error_note: 'Success', sign_time: signTime },
-    ...(action === '1' && { merchant_prepare_id: '1' }),
+    ...(action === '1' && { merchant_prepare_id: prepareId }),
     ...{ sign_string: clickSignature(signed, secret), ...more },
   });
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -78,9 +90,19 @@ const CLICK: ProviderCaller = {
     clickCall(fixture, id, { action: '0', amount: PRICE - 100 }),
     clickCall(fixture, id, { action: '0', more: { service_id: '1' } }),
     clickCall(fixture, id, { action: '0', more: { sign_string: '' } }),
+    // Of another moment than the one that was signed.
+    clickCall(fixture, id, { action: '0', more: { sign_time: '2026-01-02 08:04:05' } }),
     post(fixture.accounts.click?.url ?? '', '{"half": '),
   ],
   about: (fixture, id, amount) => clickCall(fixture, id, { action: '0', amount }),
+  take: async (fixture, id, { amount, atMs }) => {
+    const trans = anAttempt();
+    const { body } = await clickCall(fixture, id, { action: '0', amount, atMs, trans })();
+    const { merchant_prepare_id: number } = body as { merchant_prepare_id?: number | null };
+    const prepareId = String(number ?? 1);
+    await clickCall(fixture, id, { action: '1', amount, atMs, trans, prepareId })();
+  },
+  openClock: 'sign_time is a part of the signature and has no published age; a repeat is known by click_trans_id',
   // Completing what was never prepared.
   lie: (fixture, id) => clickCall(fixture, id, { action: '1' }),
   examples: () => [],
@@ -116,7 +138,10 @@ const MULTICARD: ProviderCaller = {
     multicardCall(fixture, id, { uuid: randomUUID() }, { sign: '' }),
     post(fixture.accounts.multicard?.url ?? '', '{"half": '),
   ],
+  cannot: { reorder: 'one call asks for the money; the hint before it is stale_webhook' },
   about: (fixture, id, amount) => async () => multicardCall(fixture, id, { uuid: await idOf(fixture, id), amount })(),
+  take: async (fixture, id, { amount }) =>
+    void (await multicardCall(fixture, id, { uuid: await idOf(fixture, id), amount })()),
   lie: (fixture, id) => async () => {
     const uuid = await idOf(fixture, id);
     const sign = multicardWebhookSign({ uuid, storeId: null, invoiceId: id, amount: String(PRICE) }, 'multi-secret');

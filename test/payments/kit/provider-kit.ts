@@ -8,8 +8,8 @@ export interface ProviderWay {
   instrument: Partial<Instrument>;
   /** The fields of an account, with the addresses of a simulator. */
   values(simulatorUrl: string): Record<string, string>;
-  /** How the customer's money comes: by our call, or by the customer's own step on a page of the provider's. */
-  pays: 'by call' | 'on page';
+  /** How the customer's money comes: by our call, or by the customer's own step, on a page of the provider's or in its app. */
+  pays: 'by call' | 'on page' | 'in the app';
   /** Whether a status names the sum. */
   showsAmount: boolean;
   /** Whether a status or a call names the currency. */

@@ -2,8 +2,10 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { guardedRequest, OutgoingGuard, parseCidr } from '#outgoing';
 import { readAnswer, type HttpExchange } from '#payments';
+import { NO_ACCOUNTS, type MerchantAccounts } from '../../../apps/payments-simulator/src/accounts.js';
 import { violationsOf } from '../../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../../apps/payments-simulator/src/server.js';
+import { until } from '../../system/until.js';
 import type { SimulatedPayment } from '../payments-fixture.js';
 
 const loopback = parseCidr('127.0.0.0/8');
@@ -33,6 +35,20 @@ export interface Rule {
   delay_ms?: number;
 }
 
+/** A shop that takes whatever Click has: no gateway is there, the client is what is tried. */
+function takeClick(form: Record<string, string>): Record<string, unknown> {
+  const isFailed = Number(form['error']) < 0;
+  const number = { [form['action'] === '1' ? 'merchant_confirm_id' : 'merchant_prepare_id']: 1 };
+  return {
+    ...{
+      click_trans_id: Number(form['click_trans_id']),
+      merchant_trans_id: form['merchant_trans_id'] ?? '',
+      ...number,
+    },
+    ...(isFailed ? { error: -9, error_note: 'Transaction cancelled' } : { error: 0, error_note: 'Success' }),
+  };
+}
+
 /** The simulator, held to the published documents on both sides. */
 export class KitSimulator {
   readonly violations = new Set<string>();
@@ -41,10 +57,16 @@ export class KitSimulator {
 
   async start(): Promise<void> {
     this.server = paymentsSimulator({
+      accounts: () => this.accounts(),
       observe: (call) => violationsOf(call).forEach((violation) => this.violations.add(violation)),
     });
+    this.server.post('/shop/click', (request) => takeClick(request.body as Record<string, string>));
     await this.server.listen({ port: 0, host: '127.0.0.1' });
     this.url = `http://127.0.0.1:${String((this.server.server.address() as AddressInfo).port)}`;
+  }
+
+  private accounts(): MerchantAccounts {
+    return { ...NO_ACCOUNTS, click: { url: `${this.url}/shop/click`, service_id: '1', secret_key: 's' } };
   }
 
   async stop(): Promise<void> {
@@ -78,6 +100,16 @@ export class KitSimulator {
   async isSettled(): Promise<boolean> {
     const { open } = (await (await fetch(`${this.url}/faults`)).json()) as { open: number };
     return open === 0;
+  }
+
+  /** The customer pays in Click's app what the phone was asked for, once it was: a fault may have put it off. */
+  async payInvoice(ourRef: string): Promise<void> {
+    await until(
+      'the phone was asked',
+      () => this.isSettled(),
+      (isSettled) => isSettled,
+    );
+    await this.press(`${this.url}/click/invoice/${ourRef}`);
   }
 
   async press(url: string): Promise<void> {

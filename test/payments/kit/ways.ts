@@ -23,12 +23,17 @@ export const WAYS: readonly ProviderWay[] = [
   {
     ...{ name: 'payme, by token', provider: 'payme', flow: 'hold', instrument: TOKEN, pays: 'by call' },
     values: (url) => ({ cashbox_id: 'b', key: 'k', api_url: `${url}/payme/api` }),
-    ...{ ...BASIC, showsAmount: true },
+    ...{ ...BASIC, showsAmount: true, showsCurrency: true, expires: true },
   },
   {
     ...{ name: 'click, by token', provider: 'click', flow: 'charge', instrument: TOKEN, pays: 'by call' },
     values: (url) => ({ ...CLICK, api_url: `${url}/click/v2/merchant` }),
     ...{ ...BASIC, showsAmount: false },
+  },
+  {
+    ...{ name: 'click, by phone', provider: 'click', flow: 'invoice', instrument: { phone: '998901234567' } },
+    values: (url) => ({ ...CLICK, api_url: `${url}/click/v2/merchant` }),
+    ...{ ...BASIC, pays: 'in the app', showsAmount: false },
   },
   {
     ...{ name: 'click, by a wallet’s code', provider: 'click', flow: 'hold', instrument: { qr: 'code-of-a-wallet' } },
@@ -38,7 +43,7 @@ export const WAYS: readonly ProviderWay[] = [
   {
     ...{ name: 'multicard, by token', provider: 'multicard', flow: 'hold', instrument: TOKEN, pays: 'by call' },
     values: (url) => ({ ...{ application_id: 'a', secret: 's', store_id: '6' }, api_url: `${url}/multicard` }),
-    ...{ ...BASIC, showsAmount: true },
+    ...{ ...BASIC, showsAmount: true, expires: true },
   },
   {
     ...{ name: 'uzum checkout, two steps by token', provider: 'uzum', flow: 'hold', instrument: TOKEN },

@@ -20,17 +20,26 @@ export function paymeMoneyStatus(state: number | null): MoneyStatus {
   return (state === null ? undefined : STATUSES[state]) ?? 'in_flight';
 }
 
-/** A receipt of the Subscribe API. One that was paid before it was cancelled is a refund. */
+/** ISO 4217, as every receipt of the documents has it. */
+const UZS = '860';
+
+/** A receipt of the Subscribe API. One that was paid before it was cancelled is a refund; one in another currency, people decide. */
 export function paymeReceiptStatus(receipt: WireObject): StatusFacts {
   const status = paymeMoneyStatus(integerAt(receipt, 'state'));
   const wasPaid = (integerAt(receipt, 'pay_time') ?? 0) > 0;
   const amountTiyin = integerAt(receipt, 'amount');
   const isRefund = status === 'voided' && wasPaid;
-  return statusOf(isRefund ? 'refunded' : status, {
+  return statusOf(isOtherCurrency(receipt) ? 'manual' : isRefund ? 'refunded' : status, {
     providerRef: textAt(receipt, '_id'),
     amountTiyin,
     refundedTiyin: isRefund ? amountTiyin : null,
   });
+}
+
+/** Named, and not ours: what cannot be read is another one too. */
+function isOtherCurrency(receipt: WireObject): boolean {
+  const named = receipt['currency'];
+  return named !== undefined && named !== null && textAt(receipt, 'currency') !== UZS;
 }
 
 /** `fiscal_data` of receipts.set_fiscal_data. */

@@ -12,6 +12,8 @@ it.each([
   ['held in part', { ...HELD, amount_capturable: 150_049 }, { status: 'manual' }],
   ['taken in part', { ...TAKEN, amount_received: 150_049 }, { status: 'manual' }],
   ['another currency', { ...TAKEN, currency: 'usd' }, { status: 'manual' }],
+  ['a charge in another currency', { ...TAKEN, latest_charge: { currency: 'usd' } }, { status: 'manual' }],
+  ['a charge in ours', { ...TAKEN, latest_charge: { currency: 'uzs' } }, { status: 'captured' }],
   ['no currency', { ...TAKEN, currency: undefined }, { status: 'manual' }],
   ['disputed', { ...TAKEN, latest_charge: { amount_refunded: 0, disputed: true } }, { status: 'manual' }],
   ['ended by itself', { ...HELD, status: 'canceled', cancellation_reason: 'automatic' }, { status: 'voided' }],

@@ -48,8 +48,7 @@ export function stripePaymentStatus(intent: WireObject, refunds: StripeRefunds =
   const amountTiyin = integerAt(intent, 'amount');
   const charge = objectAt(intent, 'latest_charge');
   const refundedTiyin = said === 'captured' ? refunds.doneTiyin : null;
-  const isOdd =
-    textAt(intent, 'currency') !== STRIPE_CURRENCY || charge['disputed'] === true || isOtherSum(intent, said);
+  const isOdd = isOtherCurrency(intent, charge) || charge['disputed'] === true || isOtherSum(intent, said);
   const status = said === 'captured' && refunds.isOpen ? 'in_flight' : moneyOf(intent, said, refundedTiyin);
   return statusOf(isOdd ? 'manual' : status, {
     providerRef: textAt(intent, 'id'),
@@ -62,6 +61,12 @@ function moneyOf(intent: WireObject, said: MoneyStatus, refundedTiyin: number | 
   if (intent['status'] === 'requires_payment_method' && isObject(intent['last_payment_error'])) return 'declined';
   const isBack = refundedTiyin !== null && refundedTiyin > 0 && refundedTiyin === integerAt(intent, 'amount_received');
   return said === 'captured' && isBack ? 'refunded' : said;
+}
+
+/** Of the payment, or of the charge that took it; a refund has its charge's. */
+function isOtherCurrency(intent: WireObject, charge: WireObject): boolean {
+  const charged = charge['currency'] ?? STRIPE_CURRENCY;
+  return textAt(intent, 'currency') !== STRIPE_CURRENCY || charged !== STRIPE_CURRENCY;
 }
 
 /** Another sum than the payment's was held or taken. */

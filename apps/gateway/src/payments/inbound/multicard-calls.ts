@@ -112,14 +112,17 @@ export class MulticardCalls {
   }
 }
 
-/** What Multicard registers with its money is refused here or not at all: afterwards there is a sale to refund. */
+/**
+ * An order whose time is over is paid no more, also before it was closed for that. What Multicard registers with its money is refused
+ * here or not at all: afterwards there is a sale to refund.
+ */
 function canReserve({
   state,
   device_id: deviceId,
   cancel_requested: isCancelled,
   is_in_time: isInTime,
 }: LockedPayment) {
-  return state === 'pending' && (deviceId !== null || (isInTime && !isCancelled));
+  return state === 'pending' && isInTime && (deviceId !== null || !isCancelled);
 }
 
 function isAnswerable(payment: LockedPayment, call: MulticardCall): boolean {
