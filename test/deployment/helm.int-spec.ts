@@ -10,26 +10,9 @@ import type { Manifest, Rendered, Values } from '../../scripts/lib/helm.mjs';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
 import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
 import { manifestFaults } from './helm/manifest-faults.js';
+import { allContainers, environmentOf, podOf } from './helm/pods.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-
-interface Container {
-  name: string;
-  image: string;
-  command: string[];
-  env: { name: string; value?: string; valueFrom?: unknown }[];
-  securityContext: object;
-  resources: { requests: object; limits: { memory: string } };
-  volumeMounts: { name: string; mountPath: string }[];
-  ports?: { name: string }[];
-}
-
-interface PodSpec {
-  containers: Container[];
-  initContainers?: Container[];
-  volumes: { name: string }[];
-  terminationGracePeriodSeconds?: number;
-}
 
 interface SchemaNode {
   $ref?: string;
@@ -86,33 +69,6 @@ function only(name: string, kind: string, ending: string, from = installed): Man
   const found = from.get(name)?.manifests.filter((each) => each.kind === kind && each.metadata.name.endsWith(ending));
   expect([name, kind, ending, found?.length]).toEqual([name, kind, ending, 1]);
   return found![0]!;
-}
-
-function podOf({ kind, spec }: Manifest): PodSpec | null {
-  return ['Deployment', 'StatefulSet', 'Job'].includes(kind)
-    ? (spec as { template: { spec: PodSpec } }).template.spec
-    : null;
-}
-
-function allContainers(pod: PodSpec): Container[] {
-  return [...pod.containers, ...(pod.initContainers ?? [])];
-}
-
-/** What a program would get, its secrets stood in for. */
-function environmentOf({ env }: Container): Record<string, string> {
-  const standIns: Record<string, string> = {
-    DATABASE_URL: 'postgresql://u:p@db/fiscal',
-    DIRECT_DATABASE_URL: 'postgresql://u:p@db/fiscal',
-    READ_DATABASE_URL: 'postgresql://u:p@replica/fiscal',
-    QUEUE_URL: 'redis://queue',
-    SECRETS_KEY: Buffer.alloc(32).toString('base64'),
-  };
-  const values: Record<string, string> = {};
-  for (const { name, value } of env) {
-    const known = value ?? standIns[name] ?? 'secret';
-    values[name] = known.replace(/\$\(([A-Z_]+)\)/g, (whole, other: string) => values[other] ?? whole);
-  }
-  return values;
 }
 
 test('every set of values satisfies the schema', () => {
