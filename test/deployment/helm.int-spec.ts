@@ -278,6 +278,11 @@ testRendered(
       ['DATABASE_URL', secret('pooler', 'relay')],
       ['DIRECT_DATABASE_URL', direct],
     ]);
+    const portsTo = (ending: string): number[] =>
+      (
+        only('external', 'NetworkPolicy', ending)['spec'] as { egress: { ports?: { port: number }[] }[] }
+      ).egress.flatMap(({ ports = [] }) => ports.map(({ port }) => port));
+    for (const ending of ['-gateway', '-relay']) expect(portsTo(ending)).toEqual(expect.arrayContaining([5433, 6433]));
     const migrations = every().flatMap(([, manifest]) =>
       (podOf(manifest) ? allContainers(podOf(manifest)!) : []).filter(({ name }) => name === 'migrate'),
     );

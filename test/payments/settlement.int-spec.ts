@@ -322,7 +322,7 @@ describe.each(Object.entries(CABINETS))('the file of the cabinet of %s', (provid
     return format === 'csv' ? table.map(csvLine).join('') : buffer(xlsxStream(table));
   };
 
-  it.each(['csv', 'xlsx'] as const)('%s: is read as it is: what was paid, what failed, what is N/A', async (format) => {
+  it.each(['csv', 'xlsx'] as const)('%s: is read by the default form: what was paid, what failed, what is N/A', async (format) => {
     const said = two.map((payment, index) => cabinet.paid(payment, index === 0 ? '11.20' : 'N/A'));
     const { status, body } = await send(await content(format, [...said, ...cabinet.failed]), {
       format,

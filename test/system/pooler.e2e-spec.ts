@@ -1,4 +1,7 @@
 // Promise: behind a pooler in transaction mode, also one that dies under load, no sale is lost or doubled, and no merchant sees another's rows.
+import type { Socket } from 'node:net';
+import { Prisma, PrismaService, transactionsAt, withinMerchant } from '#database';
+import { newId } from '#runtime';
 import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/chance.js';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { Load } from '../faults/frame/load.js';
@@ -7,6 +10,7 @@ import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { OwnPooler, poolerIsInstalled } from './pooler.js';
 import { startSystem, type TestSystem } from './system.js';
+import { until } from './until.js';
 
 /** Fewer than the connections of two gateways and a relay, so that each session serves many. */
 const POOL_SIZE = 3;
@@ -61,9 +65,71 @@ let system: TestSystem | undefined;
     expect(new Set(byId.map((answer) => answer.status))).toEqual(new Set([404]));
   });
 
-  it('leaves nothing of a merchant in a session, and waits for locks no longer than the configuration says', async () => {
-    const left = await pooler.leftBehind();
-    expect(left).toEqual(left.map(() => ({ role: 'fiscal_app', merchant: '', lockTimeout: '400ms' })));
+  it('keeps a statement to its merchant whatever its text says, in sessions that serve both in turn', async () => {
+    if (!system) throw new Error('not started');
+    const other = await system.addMerchant({ registerUrls: [] });
+    const own = { poolSize: 6, applicationName: 'test-scope', lockTimeoutMs: 5_000 };
+    const addresses = { DATABASE_URL: pooler.urlOf('gateway'), DIRECT_DATABASE_URL: database.url };
+    const prisma = new PrismaService({ ...own, ...transactionsAt(addresses) });
+    try {
+      const merchants = [system.merchant.merchantId, other.merchantId];
+      const seen = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => {
+          const merchantId = merchants[index % 2] ?? '';
+          // The statement names no merchant.
+          const read = () =>
+            prisma.queryHot<{ id: string }>(Prisma.sql`SELECT DISTINCT merchant_id AS id FROM cashiers`);
+          return withinMerchant(merchantId, read).then((rows) => ({ merchantId, ids: rows.map(({ id }) => id) }));
+        }),
+      );
+      const expected = (merchantId: string): string[] => (merchantId === other.merchantId ? [] : [merchantId]);
+      expect(seen).toEqual(seen.map(({ merchantId }) => ({ merchantId, ids: expected(merchantId) })));
+    } finally {
+      await prisma.$disconnect();
+    }
+  });
+
+  it('leaves nothing of a merchant in any session', async () => {
+    const left = await pooler.leftBehind(POOL_SIZE);
+    expect(new Set(left.map(({ pid }) => pid)).size).toBe(POOL_SIZE);
+    expect(left.map(({ role }) => role)).toEqual(left.map(() => 'fiscal_app'));
+    expect(left.filter(({ merchant }) => merchant !== null && merchant !== '')).toEqual([]);
+    // Some have served one: it was set, and is no more.
+    expect(left.map(({ merchant }) => merchant)).toContain('');
+  });
+
+  it('answers 503 while all sessions are taken, and sells when they are back', async () => {
+    if (!system) throw new Error('not started');
+    const { client } = system;
+    const giveBack = await pooler.takeAll(POOL_SIZE);
+    const key = newId('evt');
+    const sell = () => client.post('/v1/receipts', client.saleOf(0), { 'idempotency-key': key, prefer: 'wait=20' });
+    try {
+      expect(await sell()).toMatchObject({ status: 503, body: { retryable: true } });
+    } finally {
+      await giveBack();
+    }
+    const sold = await until('the sale is taken', sell, ({ status }) => status === 201);
+    expect(sold.body.status).toBe('registered');
+  });
+
+  it('ends a statement whose program has gone', async () => {
+    const client = pooler.client();
+    await client.connect();
+    const ended = client.query('SELECT pg_sleep(14)').catch(() => 'lost');
+    const running = async (): Promise<number> =>
+      (
+        await sql<{ count: number }>(
+          database,
+          `SELECT count(*)::int FROM pg_stat_activity WHERE state = 'active' AND query = 'SELECT pg_sleep(14)'`,
+        )
+      )[0]?.count ?? 0;
+    await until('it runs', running, (count) => count === 1);
+    const begun = performance.now();
+    (client as unknown as { connection: { stream: Socket } }).connection.stream.resetAndDestroy();
+    await ended;
+    await until('it runs no more', running, (count) => count === 0);
+    expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
   it('has no more sessions for transactions than the pooler may open', async () => {
@@ -77,6 +143,7 @@ let system: TestSystem | undefined;
     expect(count(/^(gateway|gateway-api|device-relay|device-relay-watch|device-relay-links)$/)).toBeLessThanOrEqual(
       2 * POOL_SIZE,
     );
+    expect(count(/^(gateway|gateway-api)$/)).toBeGreaterThan(0);
     // Notices and locks of lanes have sessions of their own.
     expect(count(/listen|lane/)).toBeGreaterThan(0);
   });

@@ -64,25 +64,41 @@ export class OwnPooler {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What a session that the programs have used before shows to the next client. */
-  async leftBehind(): Promise<{ role: string; merchant: string; lockTimeout: string }[]> {
-    const clients = Array.from(
-      { length: 4 },
-      () => new pg.Client({ connectionString: this.urlOf('gateway'), application_name: 'test' }),
-    );
-    const read = async (client: pg.Client): Promise<{ role: string; merchant: string; lockTimeout: string }[]> => {
-      await client.connect();
-      try {
-        const { rows } = await client.query<{ role: string; merchant: string; lockTimeout: string }>(
-          `SELECT current_user AS role, coalesce(current_setting('fgw.merchant_id', true), '') AS merchant,
-                  current_setting('lock_timeout') AS "lockTimeout"`,
+  /** What each session behind the pooler shows to the next client: all of them, each held while the others are read. */
+  async leftBehind(sessions: number): Promise<{ pid: number; role: string; merchant: string | null }[]> {
+    const clients = Array.from({ length: sessions }, () => this.client());
+    try {
+      const read = async (client: pg.Client) => {
+        await client.connect();
+        await client.query('BEGIN');
+        const { rows } = await client.query<{ pid: number; role: string; merchant: string | null }>(
+          `SELECT pg_backend_pid() AS pid, current_user AS role, current_setting('fgw.merchant_id', true) AS merchant`,
         );
         return rows;
-      } finally {
-        await client.end();
-      }
+      };
+      return (await Promise.all(clients.map(read))).flat();
+    } finally {
+      await Promise.all(clients.map((client) => client.end()));
+    }
+  }
+
+  /** Takes all sessions of the gateways away until the returned function is called. */
+  async takeAll(sessions: number): Promise<() => Promise<void>> {
+    const clients = Array.from({ length: sessions }, () => this.client());
+    for (const client of clients) {
+      await client.connect();
+      await client.query('BEGIN');
+    }
+    return async () => {
+      await Promise.all(clients.map((client) => client.end()));
     };
-    return (await Promise.all(clients.map(read))).flat();
+  }
+
+  /** As a gateway reaches it. */
+  client(): pg.Client {
+    const client = new pg.Client({ connectionString: this.urlOf('gateway'), application_name: 'test' });
+    client.on('error', () => undefined);
+    return client;
   }
 
   private async answers(): Promise<boolean> {

@@ -54,7 +54,8 @@ export class WatchedPool extends pg.Pool {
       ...sessionConfig(settings),
       max: settings.size,
       Client: WatchedClient,
-      onSilent: (sinceMs) => this.dropSilent(sinceMs),
+      // Behind a pooler one that waits for a session there is as silent as a line that is cut, and says nothing of the others.
+      ...(settings.isPooled !== true && { onSilent: (sinceMs: number) => this.dropSilent(sinceMs) }),
     };
     super(config);
     // An idle connection that is lost is replaced by the pool; without a listener its error would end the process.

@@ -67,6 +67,8 @@ function linkOf(facts: PaymentFacts, { linkFlows }: ProviderCapabilities): SagaS
 function isOutOfTime(facts: PaymentFacts, timing: { holdMarginMs: number }): boolean {
   const { state, expires_at, hold_until, now } = facts;
   if (state === 'created' || state === 'pending') return expires_at <= now;
+  // A reading that was under way may say so after the provider has been answered that the order is closed, and gives the money back.
+  if (state === 'reserved' && facts.flow === 'veto' && facts.state_since >= expires_at) return true;
   if (isWithoutMoney(state) || hold_until === null) return false;
   return (state === 'authorized' ? saleBefore(facts, hold_until, timing) : hold_until) <= now;
 }

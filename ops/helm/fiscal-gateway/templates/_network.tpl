@@ -14,6 +14,17 @@
   {{- end }}
 {{- end }}
 
+{{- define "fg.egressPooler" -}}
+{{- if .Values.database.pooler.existingSecret }}
+- ports:
+    - { protocol: TCP, port: {{ .Values.networkPolicy.pooler.port }} }
+  {{- with .Values.networkPolicy.pooler.to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "fg.egressQueue" -}}
 {{- if ne .Values.queue.mode "postgres" }}
 - ports:

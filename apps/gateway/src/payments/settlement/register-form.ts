@@ -44,17 +44,19 @@ export function findColumns(row: SheetRow, form: RegisterForm, rowsBefore: numbe
     if (column >= 0) found.set(field, column);
   }
   const hasRef = found.has('provider_ref') || found.has('our_ref');
-  if (hasRef && found.has('amount') && found.has('time')) return found;
+  // Where only some rows count, the column that says which is needed: without it all payments would be missing.
+  const hasStatus = form.paid_words.length === 0 || found.has('status');
+  if (hasRef && hasStatus && found.has('amount') && found.has('time')) return found;
   if (rowsBefore + 1 < HEADING_WITHIN_ROWS) return null;
   throw new UnreadableFile(headingsMissing());
 }
 
 export function headingsMissing(): string {
-  const needed = 'a reference (provider_ref or our_ref), amount and time';
+  const needed = 'a reference (provider_ref or our_ref), amount, time and, where only some words mean paid, status';
   return `None of the first ${HEADING_WITHIN_ROWS} rows has the headings of ${needed}; PUT /v1/settlement-forms/{provider} says what they are called.`;
 }
 
-/** As words of a table are compared: line breaks inside a heading, further spaces and case do not count. */
+/** As words of a table are compared: line breaks inside a heading, further spaces, case and the dots of ё do not count. */
 export function normal(text: string): string {
-  return text.trim().replaceAll(/\s+/gu, ' ').toLowerCase();
+  return text.trim().replaceAll(/\s+/gu, ' ').toLowerCase().replaceAll('ё', 'е');
 }

@@ -16,7 +16,7 @@ const FORM: RegisterForm = {
   },
   amount_unit: 'som',
   refund_words: ['returned'],
-  paid_words: ['paid'],
+  paid_words: ['paid', 'подтвержден'],
 };
 const HEAD = ['ID of the  Payment \n (system)', 'ORDER', 'Sum', 'fee', 'back', 'Time\u00a0', 'status', 'cancelled'];
 const ROW = ['p1', 'o1', '1120', '11.20', '', '04-03-2026 12:30:00', 'Paid', ''];
@@ -32,6 +32,7 @@ it.each<[string, Record<number, string>, Record<string, unknown>]>([
   ['as it is', {}, { providerRef: 'p1', ourRef: 'o1', paidTiyin: 112_000, commissionTiyin: 1_120, day: '2026-03-04' }],
   ['without a commission, which is N/A', { 3: 'N/A' }, { commissionTiyin: null }],
   ['without a commission, which is a dash', { 3: ' - ' }, { commissionTiyin: null }],
+  ['whose status has the dots of ё', { 6: 'Подтверждён' }, { paidTiyin: 112_000 }],
   ['with N/A for what went back', { 4: 'n/a' }, { refundedTiyin: 0 }],
   ['under one reference where the other is N/A', { 1: 'N/A' }, { providerRef: 'p1', ourRef: null }],
   ['with a dash for the time of cancelling', { 7: '—' }, { paidTiyin: 112_000 }],
@@ -39,6 +40,12 @@ it.each<[string, Record<number, string>, Record<string, unknown>]>([
   ['with a sum below nothing', { 2: '-1120' }, { paidTiyin: 0, refundedTiyin: 112_000 }],
 ])('a row is read %s', (_name, changed, wanted) => {
   expect(read(changed)).toEqual({ kind: 'row', row: expect.objectContaining(wanted) });
+});
+
+it('headings without the column by which rows count are none', () => {
+  const without = HEAD.filter((heading) => heading !== 'status');
+  expect(findColumns(sheet(without), FORM, 6)).toBeNull();
+  expect(findColumns(sheet(without), { ...FORM, paid_words: [] }, 6)).not.toBeNull();
 });
 
 it.each<[string, Record<number, string>]>([

@@ -301,10 +301,15 @@ describe('behind a pooler', () => {
     const given = new URL(url);
     given.searchParams.set(
       'options',
-      '-c lock_timeout=400 -c statement_timeout=15000 -c idle_in_transaction_session_timeout=5000',
+      '-c lock_timeout=400 -c statement_timeout=15000 -c idle_in_transaction_session_timeout=5000 -c tcp_user_timeout=8000 -c client_connection_check_interval=1000',
     );
+    const ofRelays = new URL(given);
+    ofRelays.searchParams.set('options', given.searchParams.get('options')?.replace('=400', '=2500') ?? '');
+    expect(await checkPooler({ DATABASE_URL: ofRelays.href, DIRECT_DATABASE_URL: url })).toMatchObject([
+      { state: 'bad', found: 'lock_timeout = 2500' },
+    ]);
     expect(await checkPooler({ DATABASE_URL: url, DIRECT_DATABASE_URL: url })).toMatchObject([
-      { state: 'bad', found: 'idle_in_transaction_session_timeout, lock_timeout, statement_timeout not set' },
+      { state: 'bad', found: expect.stringContaining('lock_timeout = 0, statement_timeout = 0') as unknown },
     ]);
     expect(await checkPooler({ DATABASE_URL: given.href, DIRECT_DATABASE_URL: url })).toMatchObject([{ state: 'ok' }]);
     expect(await checkPooler({ DATABASE_URL: url, DIRECT_DATABASE_URL: undefined })).toMatchObject([{ state: 'ok' }]);

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { apiKeyOwner, PrismaService } from '#database';
+import { apiKeyOwner, PrismaService, sessionsAt } from '#database';
 import { toGoodsEntry, type ClassifierEntry } from '#fiscal-domain';
 import { createLane } from '#ledger';
 import { newId, newIdOf, runProgram } from '#runtime';
@@ -58,7 +58,7 @@ const CATALOGUE_SIZE = 20;
 
 async function seed(settings: DemoSettings): Promise<DemoFacts> {
   const prisma = new PrismaService({
-    url: settings.DATABASE_URL,
+    url: sessionsAt(settings),
     poolSize: 2,
     applicationName: 'seed-demo',
     lockTimeoutMs: 5_000,

@@ -3,6 +3,7 @@ import { parseKeyring } from '#secrets';
 
 const DEMO_SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  DIRECT_DATABASE_URL: url(['postgres', 'postgresql']).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   DATA_DIR: path(),
   GATEWAY_PORT: port().default(8080),
