@@ -322,16 +322,19 @@ describe.each(Object.entries(CABINETS))('the file of the cabinet of %s', (provid
     return format === 'csv' ? table.map(csvLine).join('') : buffer(xlsxStream(table));
   };
 
-  it.each(['csv', 'xlsx'] as const)('%s: is read by the default form: what was paid, what failed, what is N/A', async (format) => {
-    const said = two.map((payment, index) => cabinet.paid(payment, index === 0 ? '11.20' : 'N/A'));
-    const { status, body } = await send(await content(format, [...said, ...cabinet.failed]), {
-      format,
-      query: query(),
-    });
-    expect([status, body.differences, body.left_out]).toEqual([201, {}, cabinet.failed.length]);
-    const theirs = { payments: 2, paid: 2 * PRICE, refunded: 0, commission: cabinet.keptTiyin };
-    expect(body.days.map((day) => day.theirs)).toEqual([theirs]);
-  });
+  it.each(['csv', 'xlsx'] as const)(
+    '%s: is read by the default form: what was paid, what failed, what is N/A',
+    async (format) => {
+      const said = two.map((payment, index) => cabinet.paid(payment, index === 0 ? '11.20' : 'N/A'));
+      const { status, body } = await send(await content(format, [...said, ...cabinet.failed]), {
+        format,
+        query: query(),
+      });
+      expect([status, body.differences, body.left_out]).toEqual([201, {}, cabinet.failed.length]);
+      const theirs = { payments: 2, paid: 2 * PRICE, refunded: 0, commission: cabinet.keptTiyin };
+      expect(body.days.map((day) => day.theirs)).toEqual([theirs]);
+    },
+  );
 
   it('shows its form, and gives way to the merchant’s own', async () => {
     const shown = (await fixture.ask('GET', `/v1/settlement-forms/${provider}`)).body;
