@@ -26,6 +26,16 @@ function wakesOf({ relayUrls }: TestSystem): Promise<number> {
   return metric(relayUrls[0] ?? '', 'lane_queue_wakes');
 }
 
+/** Until so many more have come than there were. */
+async function wakesCome(running: TestSystem): Promise<void> {
+  const before = await wakesOf(running);
+  await until(
+    'wake-ups come',
+    () => wakesOf(running),
+    (count) => count > before + 5,
+  );
+}
+
 async function nothingIsLost(running: TestSystem, load: Load, prefix: string): Promise<void> {
   await load.reaches(load.sold.length + 20);
   await load.end();
@@ -45,19 +55,10 @@ async function nothingIsLost(running: TestSystem, load: Load, prefix: string): P
   const running = await startSystem({ registers: 2, queueUrl: sentinels.url, env });
   system = running;
   const load = new Load(running.client, { prefix: 'sentinel', chance: new Chance(7), perTill: 2, asyncShare: 0.5 });
-  await until(
-    'wake-ups come',
-    () => wakesOf(running),
-    (count) => count > 5,
-  );
+  await wakesCome(running);
   for (let failover = 0; failover < FAILOVERS; failover += 1) {
     await sentinels.failOver();
-    const before = await wakesOf(running);
-    await until(
-      'wake-ups come again',
-      () => wakesOf(running),
-      (count) => count > before + 5,
-    );
+    await wakesCome(running);
   }
   await nothingIsLost(running, load, 'sentinel');
 });
@@ -70,21 +71,11 @@ async function nothingIsLost(running: TestSystem, load: Load, prefix: string): P
   const load = new Load(running.client, { prefix: 'cluster', chance: new Chance(9), perTill: 2, asyncShare: 0.5 });
   // All keys of the queue are on one of them: it is among those that die.
   for (const member of cluster.members) {
-    const before = await wakesOf(running);
-    await until(
-      'wake-ups come',
-      () => wakesOf(running),
-      (count) => count > before + 5,
-    );
+    await wakesCome(running);
     await member.kill();
     await load.reaches(load.sold.length + 10);
     await member.start();
   }
-  const before = await wakesOf(running);
-  await until(
-    'wake-ups come again',
-    () => wakesOf(running),
-    (count) => count > before + 5,
-  );
+  await wakesCome(running);
   await nothingIsLost(running, load, 'cluster');
 });

@@ -9,7 +9,7 @@ export interface WorkContext {
 }
 
 const NONE: WorkContext = { merchantId: null, trace: null };
-/** One for both: Node.js 20 hands each store on at every promise, so that a second one costs accepting a tenth (docs/performance.md). */
+/** One for both: Node.js 20 hands each store on at every promise, so that a second one costs accepting a tenth where all is traced (docs/performance.md). */
 const current = new AsyncLocalStorage<WorkContext>();
 
 export function workContext(): WorkContext {

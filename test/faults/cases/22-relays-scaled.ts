@@ -40,7 +40,7 @@ export const relaysScaled: FaultCase = {
         linkProxy.cut();
         await until(
           'the added relay holds the links',
-          () => linksOf(added.url),
+          () => metric(added.url, 'link_sessions'),
           (links) => links === REGISTERS,
         );
         await load.reaches(load.sold.length + atEach);
@@ -75,8 +75,4 @@ async function addRelay(system: TestSystem, round: number): Promise<{ program: P
   const program = new Program(`relay-added-${round}`, 'device-relay/src/main.js', env, `${url}/readyz`);
   await program.start();
   return { program, port, url };
-}
-
-async function linksOf(relayUrl: string): Promise<number> {
-  return metric(relayUrl, 'link_sessions');
 }
