@@ -1,6 +1,6 @@
 // Promise: the metrics say how many messages are due, and no number where the database does not answer.
 import pg from 'pg';
-import { createTestDatabase, testClient, type TestDatabase } from '#database/testing';
+import { createTestDatabase, planOf, recorded, testClient, type TestDatabase } from '#database/testing';
 import { createLogger, Metrics, newId } from '#runtime';
 import { until } from '../../../../../test/system/until.js';
 import { MessageBacklog } from './message-backlog.js';
@@ -58,4 +58,27 @@ test('those that are due count, in each open state; finished and later ones do n
 test('no number while nothing answers', async () => {
   const nowhere = Object.assign(new URL(database.url), { host: '127.0.0.1:1' }).href;
   expect(await shownWith(nowhere, () => warnings > 0)).toBe('none');
+});
+
+test('what waits for later is not read, however much of it one account has', async () => {
+  const admin = new pg.Client({ connectionString: database.adminUrl });
+  await admin.connect();
+  try {
+    await admin.query(
+      `INSERT INTO message_accounts (id, merchant_id, channel, provider, name, settings, credentials_sealed)
+       SELECT 'mac_' || n, 'mer_' || n, 'email', 'smtp', 'Mail', '{}', '' FROM generate_series(1, 20) AS n`,
+    );
+    await admin.query(
+      `INSERT INTO messages (id, merchant_id, receipt_id, account_id, channel, source, language, address_hash, address_hint, state, due_at)
+       SELECT 'msg_' || n, 'mer_1', 'rcp_' || n, 'mac_1', 'email', 'api', 'uz', '', '', 'pending', now() + interval '1 hour'
+         FROM generate_series(1, 60000) AS n`,
+    );
+    await admin.query('VACUUM ANALYZE messages, message_accounts');
+    const statement = recorded((prisma) => new MessageRepository(prisma).countDue());
+    const { wholeTables, largest } = await planOf(admin, statement);
+    expect(wholeTables).not.toContain('messages');
+    expect(largest).toBeLessThanOrEqual(100);
+  } finally {
+    await admin.end();
+  }
 });
