@@ -21,6 +21,8 @@ interface Plan {
   'Relation Name'?: string;
   'Actual Rows'?: number;
   'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
   Plans?: Plan[];
 }
 
@@ -30,17 +32,21 @@ export interface ShownPlan {
   wholeTables: string[];
   /** The most rows that any of its steps had in hand, those that it dropped among them. */
   largest: number;
+  /** Pages of tables and indexes that were read: what a condition on a later column of an index costs shows here alone. */
+  pages: number;
 }
 
 /** How PostgreSQL answers a statement, which is run. */
 export async function planOf(client: pg.Client, statement: Prisma.Sql): Promise<ShownPlan> {
   const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-    `EXPLAIN (FORMAT JSON, ANALYZE) ${statement.text}`,
+    `EXPLAIN (FORMAT JSON, ANALYZE, BUFFERS) ${statement.text}`,
     [...statement.values],
   );
-  const found = nodes(rows[0]!['QUERY PLAN'][0].Plan);
+  const plan = rows[0]!['QUERY PLAN'][0].Plan;
+  const found = nodes(plan);
   return {
     wholeTables: found.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
     largest: Math.max(...found.map((node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0))),
+    pages: (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0),
   };
 }

@@ -70,14 +70,16 @@ test('what waits for later is not read, however much of it one account has', asy
     );
     await admin.query(
       `INSERT INTO messages (id, merchant_id, receipt_id, account_id, channel, source, language, address_hash, address_hint, state, due_at)
-       SELECT 'msg_' || n, 'mer_1', 'rcp_' || n, 'mac_1', 'email', 'api', 'uz', '', '', 'pending', now() + interval '1 hour'
+       SELECT 'msg_' || n, 'mer_1', 'rcp_' || n, 'mac_1', 'email', 'api', 'uz', '', '', 'pending', now() + interval '1 hour' + n * interval '1 s'
          FROM generate_series(1, 60000) AS n`,
     );
     await admin.query('VACUUM ANALYZE messages, message_accounts');
     const statement = recorded((prisma) => new MessageRepository(prisma).countDue());
-    const { wholeTables, largest } = await planOf(admin, statement);
+    // PostgreSQL 18 skips from account to account by itself; 15 to 17 would read the whole index. The first reading fills caches.
+    await planOf(admin, statement);
+    const { wholeTables, pages } = await planOf(admin, statement);
     expect(wholeTables).not.toContain('messages');
-    expect(largest).toBeLessThanOrEqual(100);
+    expect(pages).toBeLessThanOrEqual(150);
   } finally {
     await admin.end();
   }
