@@ -273,6 +273,22 @@ describe('doctor', () => {
     }
   });
 
+  test('transactions of other roles are not shown to the programs: the doctor says so', async () => {
+    const other = new pg.Client({ connectionString: database.adminUrl });
+    await other.connect();
+    try {
+      await other.query('BEGIN');
+      await other.query('SELECT pg_backend_pid()');
+      expect((await findings()).get('sessions of other roles')).toMatchObject({
+        state: 'warn',
+        found: expect.stringMatching(/^[1-9]\d* sessions whose transactions/) as unknown,
+        do: expect.stringContaining('GRANT pg_read_all_stats') as unknown,
+      });
+    } finally {
+      await other.end();
+    }
+  });
+
   test.each([
     [60, 'ok'],
     [14, 'warn'],

@@ -9,6 +9,8 @@ interface SessionRow {
   oldest: number | null;
   oldest_of: string | null;
   prepared: number;
+  /** Sessions of whose transactions this role is told nothing. */
+  hidden: number;
 }
 
 interface TableRow {
@@ -38,7 +40,9 @@ export async function checkTables(database: PrismaService): Promise<Finding[]> {
 async function readSessions(database: PrismaService): Promise<SessionRow> {
   const [row] = await database.$queryRaw<SessionRow[]>`
     WITH sessions AS (
-      SELECT pid, application_name, xact_start, query_start, wait_event_type = 'Lock' AS is_blocked FROM pg_stat_activity
+      SELECT pid, application_name, xact_start, query_start, wait_event_type = 'Lock' AS is_blocked,
+             usesysid IS NOT NULL AND query = '<insufficient privilege>' AS is_hidden
+        FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid()
     )
     SELECT count(*) FILTER (WHERE is_blocked)::int4 AS blocked,
@@ -46,13 +50,14 @@ async function readSessions(database: PrismaService): Promise<SessionRow> {
            extract(epoch FROM max(now() - xact_start))::float8 AS oldest,
            (SELECT pid || ' ' || application_name FROM sessions WHERE xact_start IS NOT NULL ORDER BY xact_start LIMIT 1)
              AS oldest_of,
-           (SELECT count(*)::int4 FROM pg_prepared_xacts WHERE prepared < now() - interval '1 minute') AS prepared
+           (SELECT count(*)::int4 FROM pg_prepared_xacts WHERE prepared < now() - interval '1 minute') AS prepared,
+           count(*) FILTER (WHERE is_hidden)::int4 AS hidden
       FROM sessions`;
   if (!row) throw new Error('the database returned nothing');
   return row;
 }
 
-function sessionFindings({ blocked, longest_blocked, oldest, oldest_of, prepared }: SessionRow): Finding[] {
+function sessionFindings({ blocked, longest_blocked, oldest, oldest_of, prepared, hidden }: SessionRow): Finding[] {
   const query =
     'The first query of docs/runbook.md, "What to watch", shows it; pg_blocking_pids(pid) says who holds what it waits for.';
   return [
@@ -74,6 +79,7 @@ function sessionFindings({ blocked, longest_blocked, oldest, oldest_of, prepared
       oldest ?? 0,
       { warn: 60, bad: 3_600 },
     ),
+    ...(hidden === 0 ? [] : [hiddenFinding(hidden)]),
     judged(
       {
         check: 'prepared transactions',
@@ -85,6 +91,16 @@ function sessionFindings({ blocked, longest_blocked, oldest, oldest_of, prepared
       { warn: 1, bad: 1 },
     ),
   ];
+}
+
+/** A person's `psql` or a dump under another role may hold the oldest transaction of all. */
+function hiddenFinding(hidden: number): Finding {
+  return {
+    check: 'sessions of other roles',
+    state: 'warn',
+    found: `${String(hidden)} sessions whose transactions and waits are not shown to this role`,
+    do: 'Ask pg_stat_activity as a superuser, or let this role see them: GRANT pg_read_all_stats TO the role of DATABASE_URL (it shows the texts of their statements too).',
+  };
 }
 
 function indexFinding(invalid: readonly { name: string }[]): Finding {
