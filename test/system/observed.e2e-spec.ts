@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { FiscalGateway } from '#sdk';
 import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
+import { ACCOUNT, SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { sql } from './database.js';
 import { setFaults } from './ground-truth.js';
 import { OtlpReceiver, treeOf, type ReceivedSpan } from './otlp-receiver.js';
 import { startPayments, type PaymentsRig } from './payments-rig.js';
@@ -347,6 +349,37 @@ describe('one trace shows the way of', () => {
       expect(own).toMatch(/^messages_waiting\{.*\} 0$/m);
     } finally {
       await mail.stop();
+    }
+  });
+
+  test('a message whose answer was lost: the question about it is in the trace of its sale', async () => {
+    const { client, database } = system;
+    const sms = await SimulatedProvider.start('eskiz');
+    try {
+      const { email, password, from } = ACCOUNT;
+      const settings = { api_url: sms.url, email, password, from };
+      const account = { provider: 'eskiz', settings, per_minute: 60_000 };
+      expect((await client.post('/v1/message-accounts', account)).status).toBe(201);
+      sms.faults = ['drop_answer'];
+      const { traceId, traceparent } = sampledTrace();
+      const buyer = { customer: { phone: '+998901234567' }, notify: { channels: ['sms'], language: 'uz' } };
+      const sold = await client.post('/v1/receipts', client.saleOf(1, buyer), { traceparent, prefer: 'wait=20' });
+      await until(
+        'it is unclear, and asked about now',
+        () =>
+          sql(database, "UPDATE messages SET due_at = now() WHERE receipt_id = $1 AND state = 'unclear' RETURNING id", [
+            sold.body.id,
+          ]),
+        ({ length }) => length === 1,
+      );
+      await sql(database, 'UPDATE message_accounts SET due_at = now()');
+      const spans = await traced(traceId, arrivedWith('message send', 'message ask'));
+      expect(spans.find(({ name }) => name === 'message send')?.attributes).toMatchObject({ outcome: 'unclear' });
+      expect(spans.find(({ name }) => name === 'message ask')?.attributes).toMatchObject({
+        'receipt.id': sold.body.id,
+      });
+    } finally {
+      await sms.stop();
     }
   });
 

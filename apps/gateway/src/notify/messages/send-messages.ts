@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { isTestId, truncateText } from '#fiscal-domain';
 import type { MessageSender, SendOutcome } from '#messages';
-import { inSpan, readTraceParent, systemClock, withTrace, type Logger } from '#runtime';
+import { inSpan, readTraceParent, systemClock, withTrace, type Logger, type SpanOptions } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { pauseMs } from '../webhooks/delivery-schedule.js';
 import { AddressBook } from './address-book.js';
@@ -152,8 +152,7 @@ export class SendMessages {
   }
 
   private send(turn: Turn, message: DueMessage, sealed: Uint8Array): Promise<void> {
-    const attributes = { 'message.id': message.id, 'receipt.id': message.receipt_id, channel: message.channel };
-    return inSpan('message send', { kind: 'client', attributes }, (span) =>
+    return inSpan('message send', spanOf(message), (span) =>
       this.sendNow(turn, message, sealed, (outcome) => span.set({ outcome })),
     );
   }
@@ -188,7 +187,8 @@ export class SendMessages {
   private async ask(turn: Turn, message: DueMessage): Promise<void> {
     const from = ['unclear'] as const;
     const later = unclear(message.ask_count + 1, Math.random());
-    if (!turn.sender.ask || message.address_sealed === null) {
+    const askAbout = turn.sender.ask?.bind(turn.sender);
+    if (!askAbout || message.address_sealed === null) {
       return this.messages.settle(message.id, later, { from, asked: true });
     }
     const composed = await this.composer.compose(
@@ -204,11 +204,15 @@ export class SendMessages {
       text,
       triedAt: message.tried_at ?? new Date(),
     };
-    const answer = await turn.sender.ask(question);
+    const answer = await inSpan('message ask', spanOf(message), () => askAbout(question));
     if (answer.kind !== 'status') return this.messages.settle(message.id, later, { from, asked: true });
     await this.messages.settle(message.id, byStatus(answer), { from, asked: true });
     if (answer.isAddressRefused) await this.notes.stop(message.id, 'bounce');
   }
+}
+
+function spanOf({ id, receipt_id: receiptId, channel }: DueMessage): SpanOptions {
+  return { kind: 'client', attributes: { 'message.id': id, 'receipt.id': receiptId, channel } };
 }
 
 /** Failures of the way there concern the account; what a provider says of one message does not. */
