@@ -1,5 +1,6 @@
-// Promise: the queue behind sentinels (TLS, a password) or on a cluster: its server dies under load, no sale is lost, and the bell comes back by itself.
+// Promise: the queue behind sentinels (TLS, a password), on a cluster or on Valkey: its server dies under load, no sale is lost, and the bell comes back by itself.
 import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/chance.js';
+import { OwnRedis, redisIsInstalled } from '../../libs/queue/src/testing/own-redis.js';
 import { OwnCluster, OwnSentinels, sentinelIsInstalled } from '../../libs/queue/src/testing/redis-group.js';
 import { Load } from '../faults/frame/load.js';
 import { judge } from '../faults/frame/truth.js';
@@ -11,6 +12,7 @@ const FAILOVERS = 2;
 const mayRun = sentinelIsInstalled() || process.env['CI'] === 'true';
 let sentinels: OwnSentinels | undefined;
 let cluster: OwnCluster | undefined;
+let valkey: OwnRedis | undefined;
 let system: TestSystem | undefined;
 
 afterEach(async () => {
@@ -20,6 +22,7 @@ afterEach(async () => {
 afterAll(async () => {
   await sentinels?.remove();
   await cluster?.remove();
+  await valkey?.kill();
 });
 
 function wakesOf({ relayUrls }: TestSystem): Promise<number> {
@@ -78,4 +81,23 @@ async function nothingIsLost(running: TestSystem, load: Load, prefix: string): P
   }
   await wakesCome(running);
   await nothingIsLost(running, load, 'cluster');
+});
+
+const mayRunValkey = redisIsInstalled('valkey-server') || process.env['CI'] === 'true';
+(mayRunValkey ? test : test.skip)('Valkey that dies under load and comes back empty', async () => {
+  const server = await OwnRedis.reserve('valkey-server');
+  valkey = server;
+  await server.start();
+  const running = await startSystem({ registers: 2, queueUrl: server.url, env: { LANE_WAKE: 'queue' } });
+  system = running;
+  expect(await server.command((client) => client.info('server'))).toMatch(/^server_name:valkey/m);
+  const load = new Load(running.client, { prefix: 'valkey', chance: new Chance(11), perTill: 2, asyncShare: 0.5 });
+  for (let death = 0; death < FAILOVERS; death += 1) {
+    await wakesCome(running);
+    await server.kill();
+    await load.reaches(load.sold.length + 10);
+    await server.start();
+  }
+  await wakesCome(running);
+  await nothingIsLost(running, load, 'valkey');
 });

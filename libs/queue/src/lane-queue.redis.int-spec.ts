@@ -1,21 +1,22 @@
-/** Promise at stake: a receipt that was accepted reaches its register at once (Redis back end), whatever Redis does. */
+/** Promise at stake: a receipt that was accepted reaches its register at once (Redis back end), whatever Redis or Valkey does. */
 import { laneQueueBackend } from './lane-queue-backend.js';
 import { LaneBell } from './lane-bell.js';
 import { LaneListener } from './lane-listener.js';
 import { QueueCounters } from './queue-trouble.js';
 import { laneQueueContract } from './testing/lane-queue-contract.js';
-import { OwnRedis, redisIsInstalled } from './testing/own-redis.js';
+import { OwnRedis, redisIsInstalled, type RedisProgram } from './testing/own-redis.js';
 import { until } from './testing/until.js';
 
-const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
+const PROGRAMS = ['redis-server', 'valkey-server'] as const;
+const isInstalled = (program: RedisProgram): boolean => redisIsInstalled(program) || process.env['CI'] === 'true';
 const quiet = { info: () => undefined, error: () => undefined };
 
-(mayRun ? describe : describe.skip)('the lane queue on Redis', () => {
+describe.each(PROGRAMS.filter(isInstalled))('the lane queue on %s', (program) => {
   let redis: OwnRedis;
   const backend = () => laneQueueBackend({ queueUrl: redis.url, databaseUrl: 'postgresql://user@127.0.0.1:1/none' });
 
   beforeAll(async () => {
-    redis = await OwnRedis.reserve();
+    redis = await OwnRedis.reserve(program);
     await redis.start();
   });
   afterAll(() => redis.kill());

@@ -4,19 +4,25 @@ import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
 import { freePorts } from '../../../runtime/src/testing/free-ports.js';
 
-/** Whether Redis can be tested on this machine; in CI a missing one is a failure, not a skip. */
-export function redisIsInstalled(): boolean {
-  return spawnSync('redis-server', ['--version']).status === 0;
+/** Both take the same options and speak the same protocol. */
+export type RedisProgram = 'redis-server' | 'valkey-server';
+
+/** Whether it can be tested on this machine; in CI a missing one is a failure, not a skip. */
+export function redisIsInstalled(program: RedisProgram = 'redis-server'): boolean {
+  return spawnSync(program, ['--version']).status === 0;
 }
 
-/** A redis-server of the test's own: loopback, a port of its own, nothing on disk. */
+/** A server of the test's own: loopback, a port of its own, nothing on disk. */
 export class OwnRedis {
   private process: ChildProcess | null = null;
 
-  private constructor(readonly port: number) {}
+  private constructor(
+    readonly port: number,
+    private readonly program: RedisProgram,
+  ) {}
 
-  static async reserve(): Promise<OwnRedis> {
-    return new OwnRedis(await freePorts(1));
+  static async reserve(program: RedisProgram = 'redis-server'): Promise<OwnRedis> {
+    return new OwnRedis(await freePorts(1), program);
   }
 
   get url(): string {
@@ -25,7 +31,7 @@ export class OwnRedis {
 
   async start(): Promise<void> {
     const options = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--maxmemory-policy', 'noeviction'];
-    this.process = spawn('redis-server', ['--port', String(this.port), '--dir', tmpdir(), ...options], {
+    this.process = spawn(this.program, ['--port', String(this.port), '--dir', tmpdir(), ...options], {
       stdio: 'ignore',
     });
     const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
