@@ -14,7 +14,7 @@ import { ResolveAttempt } from './resolve-attempt.js';
 import { ResolveByCounters } from './resolve-by-counters.js';
 import { ResolveByKey } from './resolve-by-key.js';
 import { SendReceipt } from './send-receipt.js';
-import { SendInTurn } from './send-in-turn.js';
+import { SendUnderIntent } from './send-under-intent.js';
 import { SendTurns } from './send-turns.js';
 import { SettleLane } from './settle-lane.js';
 import { TakeBaseline } from './take-baseline.js';
@@ -51,7 +51,7 @@ export function joinLane(
   const turns = new SendTurns(logger);
   const intents = new NewIntents(clock);
   const following = new PrepareNext(turns, intents, clock, later);
-  const sending = new SendInTurn(store, setbacks, outcomes, turns, intents, following);
+  const sending = new SendUnderIntent(store, setbacks, outcomes, turns, intents, following);
   const sender = new SendReceipt(store, setbacks, baselines, outcomes, notices, sending);
   const ready = new ReadyLane(store, settler, setbacks, clock);
   return new DrainLane(store, locks, registers, ready, sender, resolver);

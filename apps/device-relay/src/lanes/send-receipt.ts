@@ -8,7 +8,7 @@ import type { BegunSend, LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { LaneStore, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordOutcome } from './record-outcome.js';
-import type { SendInTurn } from './send-in-turn.js';
+import type { SendUnderIntent } from './send-under-intent.js';
 import type { TakeBaseline } from './take-baseline.js';
 
 /** How a receipt stands between those before and behind it. */
@@ -32,7 +32,7 @@ export class SendReceipt {
     private readonly baselines: TakeBaseline,
     private readonly outcomes: RecordOutcome,
     private readonly notices: SettledNotices,
-    private readonly sending: SendInTurn,
+    private readonly sending: SendUnderIntent,
   ) {}
 
   /**

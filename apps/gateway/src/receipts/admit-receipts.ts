@@ -10,7 +10,7 @@ import { ReceiptRepository } from './receipt.repository.js';
 export class AdmitReceipts {
   constructor(
     private readonly usage: MerchantUsage,
-    private readonly acceptor: AcceptReceipts,
+    private readonly acceptReceipts: AcceptReceipts,
     private readonly receipts: ReceiptRepository,
   ) {}
 
@@ -26,7 +26,7 @@ export class AdmitReceipts {
       throw error;
     }
     try {
-      const acceptance = await this.acceptor.accept(row, isCallerGone);
+      const acceptance = await this.acceptReceipts.accept(row, isCallerGone);
       if (acceptance.kind === 'accepted') place.keep();
       return acceptance;
     } finally {

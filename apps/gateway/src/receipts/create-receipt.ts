@@ -43,7 +43,7 @@ const OPERATION = 'receipts';
 export class CreateReceipt {
   constructor(
     private readonly preparer: PrepareReceipt,
-    private readonly acceptor: AdmitReceipts,
+    private readonly admission: AdmitReceipts,
     private readonly receipts: ReceiptRepository,
     private readonly lanes: RingLanes,
     private readonly settled: SettledReceipts,
@@ -66,7 +66,7 @@ export class CreateReceipt {
     const row = newReceipt(identity, route, document);
     const waiter = this.settled.watch(row.id);
     try {
-      const stored = storedOrThrow(await this.acceptor.accept(row, command.isCallerGone));
+      const stored = storedOrThrow(await this.admission.accept(row, command.isCallerGone));
       this.recent.store(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
       this.lanes.ring(route.deviceId, row.id);

@@ -17,7 +17,7 @@ export interface ReadyToSend {
 }
 
 /** The part of sending that has to be quick: intent → first byte, with as many lanes at a time as are in time. */
-export class SendInTurn {
+export class SendUnderIntent {
   constructor(
     private readonly store: LaneStore,
     private readonly setbacks: LaneSetbacks,
