@@ -5,6 +5,7 @@ import { forwardBare } from './bare-forwarder.js';
 import { openShift } from './latency.js';
 import { localSale } from './local-sale.js';
 import { memoryOf } from './memory.js';
+import { processesOf } from './processor-time.js';
 import type { Figure } from './report.js';
 import { median } from './statistics.js';
 
@@ -47,27 +48,35 @@ export async function benchRegisters(
   }
 }
 
+async function dispatch(system: TestSystem, perRegister: number): Promise<number> {
+  const { client, merchant } = system;
+  return workOff(system, async () => {
+    for (let index = 0; index < perRegister; index += 1) {
+      await Promise.all(
+        merchant.tills.map((_, till) => client.post('/v1/receipts', client.saleOf(till), { prefer: 'respond-async' })),
+      );
+    }
+    return merchant.tills.length * perRegister;
+  });
+}
+
 /**
  * Pauses the relay, accepts a backlog, resumes it and counts until all is registered. Receipts per second. Paused, not
  * restarted: the bare forwarder is warm in its second round too.
+ * @param accept returns how many receipts it has accepted
  */
-async function dispatch(system: TestSystem, perRegister: number): Promise<number> {
-  const { client, merchant, database } = system;
-  const [relay] = system.relays;
-  relay?.signal('SIGSTOP');
-  for (let index = 0; index < perRegister; index += 1) {
-    await Promise.all(
-      merchant.tills.map((_, till) => client.post('/v1/receipts', client.saleOf(till), { prefer: 'respond-async' })),
-    );
-  }
-  const database_ = new pg.Client({ connectionString: database.url });
-  await database_.connect();
+export async function workOff({ relays, database }: TestSystem, accept: () => Promise<number>): Promise<number> {
+  const relay = processesOf(relays[0]);
+  for (const pid of relay) process.kill(pid, 'SIGSTOP');
+  const count = await accept();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
   try {
-    relay?.signal('SIGCONT');
-    await registeredAll(database_);
-    return await rateOfLastBacklog(database_, merchant.tills.length * perRegister);
+    for (const pid of relay) process.kill(pid, 'SIGCONT');
+    await registeredAll(client);
+    return await rateOfLastBacklog(client, count);
   } finally {
-    await database_.end();
+    await client.end();
   }
 }
 

@@ -24,6 +24,7 @@ import { benchTraces } from './traces.js';
 import { benchVacuum } from './vacuum.js';
 import { benchMessages } from './messages.js';
 import { benchWal } from './wal.js';
+import { benchWorkers } from './workers.js';
 
 /**
  * npm run bench [-- accept|latency|dispatch …] [--quick]: ratios measured in one run, printed as Markdown for
@@ -94,6 +95,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),
+  workers: (quick) => benchWorkers(quick ? { rounds: 2, seconds: 1 } : { rounds: 5, seconds: 2 }),
   soak: (quick) =>
     benchSoak({
       minutes: Number(process.env['SOAK_MINUTES'] ?? (quick ? 6 : 60)),

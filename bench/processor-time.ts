@@ -51,6 +51,14 @@ export function secondsOfServer(sessions: readonly number[]): number {
   return sessions.reduce((sum, pid) => sum + secondsOf(pid), ended);
 }
 
+/** A program and its workers. */
+export function processesOf(program: { pid: number | null } | undefined): number[] {
+  const pid = program?.pid ?? null;
+  if (pid === null) return [];
+  const children = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8');
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)];
+}
+
 /** User and system time of all threads of a process. */
 export function secondsOf(pid: number | null): number {
   const fields = fieldsOf(pid);

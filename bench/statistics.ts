@@ -28,7 +28,7 @@ export async function timed(count: number, work: () => Promise<void>): Promise<n
   return times;
 }
 
-/** Runs A and B alternately, so that a machine that slows down slows both. */
+/** Runs A and B alternately, each first in every other round, so that a machine that slows down slows both. */
 export async function alternate<T>(
   rounds: number,
   a: () => Promise<T>,
@@ -36,8 +36,10 @@ export async function alternate<T>(
 ): Promise<{ a: T[]; b: T[] }> {
   const results: { a: T[]; b: T[] } = { a: [], b: [] };
   for (let round = 0; round < rounds; round += 1) {
+    const isTurned = round % 2 === 1;
+    if (isTurned) results.b.push(await b());
     results.a.push(await a());
-    results.b.push(await b());
+    if (!isTurned) results.b.push(await b());
   }
   return results;
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { beginRequestTrace, isTracing, withTrace, type Span, type TraceContext } from '#runtime';
+import { beginRequestTrace, currentTrace, isTracing, withTrace, type Span, type TraceContext } from '#runtime';
 
 interface RequestTrace {
   context: TraceContext;
@@ -31,7 +31,10 @@ export function traceRequests(fastify: FastifyInstance): void {
   });
   // A body arrives by events of the connection, which know nothing of the request's trace.
   fastify.addHook('preHandler', (request, _reply, done) => {
-    withTrace(TRACES.get(request)?.context ?? null, done);
+    const context = TRACES.get(request)?.context ?? null;
+    // Without a body, or with one that came along with the head, it is still known: each entry costs.
+    if (context === currentTrace()) done();
+    else withTrace(context, done);
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     const span = TRACES.get(request)?.span;

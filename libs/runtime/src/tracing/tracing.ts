@@ -102,8 +102,23 @@ export function beginRequestTrace(
     const span = active.maker.start(name, { kind: 'server', parent });
     return { context: span.context, span };
   }
-  const traceId = parent?.traceId ?? randomBytes(16).toString('hex');
-  return { context: { traceId, spanId: randomBytes(8).toString('hex'), isSampled: false }, span: null };
+  return { context: new UnsampledTrace(parent?.traceId ?? null), span: null };
+}
+
+/** Most requests are none of a trace, and nothing of them is refused or logged: their ids are drawn when a line or an answer asks. */
+class UnsampledTrace implements TraceContext {
+  readonly isSampled = false;
+  private ownSpanId: string | null = null;
+
+  constructor(private knownTraceId: string | null) {}
+
+  get traceId(): string {
+    return (this.knownTraceId ??= randomBytes(16).toString('hex'));
+  }
+
+  get spanId(): string {
+    return (this.ownSpanId ??= randomBytes(8).toString('hex'));
+  }
 }
 
 /** @returns null where the work is not sampled; else it must be ended */
