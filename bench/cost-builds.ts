@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { freePorts } from '../libs/runtime/src/testing/free-ports.js';
 import { Program } from '../test/system/program.js';
@@ -28,7 +28,6 @@ export interface Build {
 }
 
 const REGISTERS = 100;
-const PROGRAMS = join('dist', 'apps');
 const OURS = {
   tables: ['receipts', 'attempts', 'events'],
   underWay: "SELECT count(*)::int AS left FROM receipts WHERE status IN ('accepted', 'sending')",
@@ -40,7 +39,7 @@ export async function startOurs(name: string, queue: 'postgres' | 'redis', check
   const system = await startSystem({
     ...{ registers: REGISTERS },
     ...(redis && { queueUrl: redis.url }),
-    ...(checkout !== undefined && { programs: relative(PROGRAMS, resolve(checkout, PROGRAMS)) }),
+    ...(checkout !== undefined && { root: resolve(checkout) }),
   });
   const token = await system.client.fetchToken();
   await openShifts(system);

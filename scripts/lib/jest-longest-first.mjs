@@ -13,6 +13,7 @@ const LONG = [
   'test/screen/whole-path.e2e-spec.ts',
   'test/messages/messages-killed.e2e-spec.ts',
   'test/console/console.e2e-spec.ts',
+  'test/faults/tenths-releases.e2e-spec.ts',
   'test/faults/tenths-nation.e2e-spec.ts',
   'test/system/terminals.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',

@@ -71,7 +71,7 @@ export interface Exchange {
 }
 
 /** Tests, benches and the fault suite run in the project's root, from the sources or compiled. */
-const FILE = join(process.cwd(), 'docs', 'openapi.json');
+const ROOT = process.cwd();
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const FORMATS = {
   'date-time': DATE_TIME,
@@ -83,14 +83,15 @@ const FORMATS = {
   double: true,
 } as const;
 
-/** The published description, as a judge of what the gateway answers. */
+/** The published description, as a judge of what the gateway answers. @param root of a checkout: another release's description */
 export class ApiDescriptionJudge {
-  private readonly document = JSON.parse(readFileSync(FILE, 'utf8')) as ApiDocument;
+  private readonly document: ApiDocument;
   private readonly ajv = new Ajv2020({ strict: false, allErrors: false, validateSchema: false, formats: FORMATS });
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly patterns: { template: string; pattern: RegExp }[];
 
-  constructor() {
+  constructor(root = ROOT) {
+    this.document = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as ApiDocument;
     this.ajv.addSchema(this.document, 'api');
     this.patterns = Object.keys(this.document.paths)
       // `/v1/devices/mine` before `/v1/devices/{id}`, as the router does.

@@ -1,5 +1,5 @@
-// Promise: the database is migrated while the programs of the release before go on selling, and each program is replaced after it; no call fails that is
-// repeated when it is asked to be, and none at all while an index is built.
+// Promise: a migration of the busiest tables holds up no sale for long: no call fails that is repeated when it is asked to be, and none at all while an
+// index is built. What the release before makes of this one's migrations is case 23 of the fault suite.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/chance.js';
@@ -23,29 +23,19 @@ const NEXT_RELEASE = {
         CREATE TABLE next_release (id text PRIMARY KEY);`,
 };
 
-/** What a balancer hides from clients: it asks the other gateway. */
-const ASKED_THE_OTHER_ONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE']);
-
-test('the whole roll under load: migration, then each program; then a migration of the older release', async () => {
+test('columns on the busiest tables and a new table while it sells', async () => {
   const system = await startSystem({ registers: 2, gateways: 2, relays: 2 });
   try {
     const load = new Load(system.client, { prefix: 'up', chance: new Chance(1) });
     await load.reaches(50);
     const { ownerUrl, url } = system.database as { ownerUrl?: string; url: string };
-    const options = { migrateDatabaseUrl: ownerUrl ?? '', databaseUrl: url };
-    const { applied } = await migrate({ ...options, migrations: [...readMigrations(), NEXT_RELEASE] });
+    const migrations = [...readMigrations(), NEXT_RELEASE];
+    const { applied } = await migrate({ migrateDatabaseUrl: ownerUrl ?? '', databaseUrl: url, migrations });
     expect(applied).toEqual([NEXT_RELEASE.name]);
-    for (const program of [...system.gateways, ...system.relays]) {
-      await load.reaches(load.sold.length + 20);
-      await program.end('SIGTERM');
-      expect([program.name, program.exitCode]).toEqual([program.name, 0]);
-      await program.start();
-    }
     await load.reaches(load.sold.length + 50);
     const sold = await load.end();
     // Asked to come again shortly, at worst: on a slow machine a change of three tables takes longer than a call waits.
-    const setbacks = sold.flatMap((one) => one.setbacks);
-    const others = setbacks.filter((setback) => !SHORTLY.has(setback) && !ASKED_THE_OTHER_ONE.has(setback));
+    const others = sold.flatMap((one) => one.setbacks).filter((setback) => !SHORTLY.has(setback));
     expect(load.complaints).toEqual([]);
     expect(others).toEqual([]);
     const { lost, doubled, wrongOrder, parked, failures } = await judge(system, [load], {
@@ -55,8 +45,6 @@ test('the whole roll under load: migration, then each program; then a migration 
     expect({ lost, doubled, wrongOrder, parked, failures }).toEqual({
       ...{ lost: 0, doubled: 0, wrongOrder: 0, parked: 0, failures: [] },
     });
-    // The release before does not touch what it does not know.
-    await expect(migrate(options)).rejects.toThrow('it is newer');
   } finally {
     await system.stop();
   }

@@ -26,7 +26,13 @@ export interface PaymentsRig {
   stop(): Promise<void>;
 }
 
-export async function startPayments(options: SystemOptions & { simulatorPort: number }): Promise<PaymentsRig> {
+export interface PaymentsOptions extends SystemOptions {
+  simulatorPort: number;
+  /** Accounts are opened at these alone: a release before may not know all of today's. */
+  providers?: readonly string[];
+}
+
+export async function startPayments(options: PaymentsOptions): Promise<PaymentsRig> {
   const folder = mkdtempSync(join(tmpdir(), 'fiscal-payments-'));
   const file = join(folder, 'accounts.json');
   const simulatorUrl = `http://127.0.0.1:${String(options.simulatorPort)}`;
@@ -54,7 +60,7 @@ export async function startPayments(options: SystemOptions & { simulatorPort: nu
   };
   try {
     await simulator.start();
-    const accounts = await openAccounts(system, simulatorUrl);
+    const accounts = await openAccounts(system, simulatorUrl, options.providers);
     writeFileSync(file, JSON.stringify(accounts));
     return { system, simulatorUrl, paymeUrl: accounts.payme.url, ...handles(system, simulatorUrl), stop };
   } catch (error) {
@@ -63,8 +69,9 @@ export async function startPayments(options: SystemOptions & { simulatorPort: nu
   }
 }
 
-async function openAccounts(system: TestSystem, simulator: string) {
+async function openAccounts(system: TestSystem, simulator: string, only?: readonly string[]) {
   const make = async (provider: string, settings: Record<string, string>): Promise<string> => {
+    if (only?.includes(provider) === false) return '';
     const { status, body } = await system.client.post('/v1/provider-accounts', { provider, settings });
     if (status !== 201) throw new Error(JSON.stringify(body));
     return `${system.gatewayUrls[0] ?? ''}/v1/providers/${provider}/${body.id ?? ''}`;

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const ROOT = process.cwd();
 const KEPT_OUTPUT = 20_000;
 
-/** A program of ours as its own process, from `dist/`, as production runs it. */
+/** A program of ours as its own process, from `dist/`, as production runs it. @param root of a checkout: another release's programs */
 export class Program {
   private child: ChildProcess | null = null;
   private output: string[] = [];
@@ -17,11 +17,17 @@ export class Program {
     private readonly entry: string,
     private readonly env: Record<string, string>,
     private readonly readyUrl: string,
+    private root = ROOT,
   ) {}
 
+  /** From its next start on it is what this checkout has under its name. */
+  becomesToday(): void {
+    this.root = ROOT;
+  }
+
   async start(): Promise<void> {
-    const child = spawn(process.execPath, ['--enable-source-maps', join(ROOT, 'dist', 'apps', this.entry)], {
-      cwd: ROOT,
+    const child = spawn(process.execPath, ['--enable-source-maps', join(this.root, 'dist', 'apps', this.entry)], {
+      cwd: this.root,
       env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', LOG_LEVEL: 'info', ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
+import { ApiDescriptionJudge } from '../api/api-document.js';
 import { GatewayClient } from './gateway-client.js';
 import { createMerchant, type MerchantOptions, type TestMerchant } from './merchant.js';
 import { Program } from './program.js';
@@ -25,8 +26,10 @@ export interface SystemOptions {
   ownMetricsPorts?: boolean;
   /** A database on a server of the test's own, which it may kill; by default one on the shared server. */
   database?: TestDatabase;
-  /** Another folder of compiled programs, for gateways and relays: those of another version. */
-  programs?: string;
+  /** Another checkout that is built, for gateways and relays: those of another release. */
+  root?: string;
+  /** The same for the cash register. */
+  registerRoot?: string;
 }
 
 /** All programs as processes of their own, on a database and in folders of their own; nothing is shared with another test. */
@@ -86,6 +89,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       ...options.registerEnv,
     },
     `${registerUrls.at(-1)}/status`,
+    options.registerRoot,
   );
   const shared: Record<string, string> = {
     DATABASE_URL: database.url,
@@ -105,7 +109,6 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,
   };
-  const { programs = '' } = options;
   const portOf = (index: number): string => String(programPort + index);
   const firstMetricsPort = options.ownMetricsPorts ? await freePorts(gatewayCount + relayCount) : null;
   const metricsEnv = (index: number): Record<string, string> =>
@@ -117,21 +120,23 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     (_, index) =>
       new Program(
         `gateway-${index}`,
-        join(programs, 'gateway/src/main.js'),
+        'gateway/src/main.js',
         { ...shared, ...metricsEnv(index), GATEWAY_PORT: portOf(index) },
         `http://127.0.0.1:${portOf(index)}/readyz`,
+        options.root,
       ),
   );
   const relays = Array.from({ length: relayCount }, (_, index) => {
     const port = portOf(gatewayCount + index);
     return new Program(
       `relay-${index}`,
-      join(programs, 'device-relay/src/main.js'),
+      'device-relay/src/main.js',
       {
         ...{ RELAY_URL: `http://127.0.0.1:${port}`, ...shared, ...options.relayEnv },
         ...{ ...metricsEnv(gatewayCount + index), RELAY_PORT: port },
       },
       `http://127.0.0.1:${port}/readyz`,
+      options.root,
     );
   });
   const urlOf = (index: number): string => `http://127.0.0.1:${portOf(index)}`;
@@ -152,6 +157,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     const merchant = await addMerchant({ registerUrls });
     await Promise.all(everything.map((program) => program.start()));
     const client = new GatewayClient(gatewayUrls, merchant);
+    if (options.root !== undefined) client.alsoDescribedBy = new ApiDescriptionJudge(options.root);
     return {
       ...{ database, merchant, client, gatewayUrls, relayUrls, registerUrls, ofdUrl, registerApiKey, secretsKey },
       ...{ gatewayMetricsUrls, relayMetricsUrls, folder, programEnv: shared },

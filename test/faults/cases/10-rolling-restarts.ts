@@ -1,9 +1,6 @@
 import type { FaultCase } from '../frame/case.js';
-import { Load } from '../frame/load.js';
+import { Load, seenBehindBalancer } from '../frame/load.js';
 import { judge } from '../frame/truth.js';
-
-/** What a balancer hides from clients: it asks the other gateway. */
-const ASKED_THE_OTHER_ONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE']);
 
 export const rollingRestarts: FaultCase = {
   number: '10',
@@ -26,16 +23,15 @@ export const rollingRestarts: FaultCase = {
     await load.reaches(size.receipts);
     const sold = await load.end();
     const verdict = await judge(system, [load], { prefix, tills: system.merchant.tills });
-    const setbacks = sold.flatMap((one) => one.setbacks).filter((code) => !ASKED_THE_OTHER_ONE.has(code));
-    const unfit = setbacks.filter((setback) => !setback.startsWith('503 '));
-    if (unfit.length > 0) failures.push(`failed calls: ${[...new Set(unfit)].join(', ')}`);
+    const { refused, unfit } = seenBehindBalancer(sold.flatMap(({ setbacks }) => setbacks));
+    if (unfit.length > 0) failures.push(`failed calls: ${unfit.join(', ')}`);
     // A gateway that is asked to stop lets its waiting callers go with 202: accepted, and the receipt follows.
     const answeredEarly = sold.filter(({ prefer, answer }) => prefer !== 'respond-async' && answer.status === 202);
     return {
       ...verdict,
       failures: [...verdict.failures, ...failures],
       kills: size.strikes * (system.gateways.length + system.relays.length + 1),
-      figures: [`${setbacks.length} × 503`, `${answeredEarly.length} waiting callers were answered 202`],
+      figures: [`${refused.length} × 503`, `${answeredEarly.length} waiting callers were answered 202`],
     };
   },
 };

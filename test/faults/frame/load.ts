@@ -158,8 +158,18 @@ export class Load {
   }
 }
 
+/** What a balancer hides from clients: it asks the other gateway. */
+const ASKED_THE_OTHER_ONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE']);
+
+/** Setbacks that clients behind a balancer see while programs are replaced one after the other. */
+export function seenBehindBalancer(setbacks: readonly string[]): { refused: string[]; unfit: string[] } {
+  const seen = setbacks.filter((setback) => !ASKED_THE_OTHER_ONE.has(setback));
+  const isRefused = (setback: string): boolean => setback.startsWith('503 ');
+  return { refused: seen.filter(isRefused), unfit: [...new Set(seen.filter((setback) => !isRefused(setback)))] };
+}
+
 /** fetch says "fetch failed"; what failed is its cause. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const { cause, name, message } = error as { cause?: { code?: string }; name?: string; message?: string };
   return cause?.code ?? (message?.startsWith('no token') ? message.slice(0, 13) : name) ?? 'unknown';
 }

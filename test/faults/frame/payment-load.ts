@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PaymentView } from '../../../apps/gateway/src/payments/payment-view.js';
 import type { PaymentsRig } from '../../system/payments-rig.js';
+import { codeOf } from './load.js';
 
 export interface SoldOnline {
   paymentId: string;
@@ -18,6 +19,8 @@ export interface PaymentLoadOptions {
   desks?: number;
   /** Pause of a desk between two payments. */
   breathMs?: number;
+  /** Every so often a payment for two receipts; by default there are such. */
+  hasCarts?: boolean;
 }
 
 const DESKS = 8;
@@ -35,6 +38,8 @@ const itemNamed = (name: string) => ({ sku: 'sku-0', name, price: PRICE_TIYIN, q
 export class PaymentLoad {
   readonly sold: SoldOnline[] = [];
   readonly complaints: string[] = [];
+  /** What shops were answered before they were answered well: "503 database_unavailable", "ECONNREFUSED". */
+  readonly setbacks: string[] = [];
   private issued = 0;
   private isStopped = false;
   private readonly desks: Promise<unknown>;
@@ -67,7 +72,9 @@ export class PaymentLoad {
       const marker = `${this.options.prefix}-${String(nth)}`;
       const answered = await this.pay(nth, marker);
       if (!answered) continue;
-      const markers = [marker, ...answered.further_receipts.map(({ items }) => items[0]?.name ?? '')];
+      // A release before knows payments for one receipt only.
+      const further = (answered as Partial<PaymentView>).further_receipts ?? [];
+      const markers = [marker, ...further.map(({ items }) => items[0]?.name ?? '')];
       this.sold.push({ paymentId: answered.id, receiptId: answered.receipt.id, markers });
       const view = await this.whenBegun(answered);
       if (view.status === 'pending') await this.pressUntilBegun(view);
@@ -78,11 +85,12 @@ export class PaymentLoad {
   private async pay(nth: number, marker: string): Promise<PaymentView | null> {
     const { client } = this.rig.system;
     const { tills } = client.merchant;
+    const isCart = this.options.hasCarts !== false && nth % CART_EVERY === 0;
     const body = client.saleOf(nth % tills.length, {
       items: [itemNamed(marker)],
       payment: { method: 'online', ...this.options.ways[nth % this.options.ways.length] },
       device_id: tills[nth % tills.length]?.deviceId,
-      ...(nth % CART_EVERY === 0 && {
+      ...(isCart && {
         further_receipts: [{ items: [itemNamed(`${marker}/2`)], device_id: tills[(nth + 1) % tills.length]?.deviceId }],
       }),
     });
@@ -94,10 +102,12 @@ export class PaymentLoad {
         const view = answer.body as unknown as PaymentView;
         if (answer.status < 300 && view.status !== 'created') return view;
         last = `${String(answer.status)} ${answer.body.code ?? view.status}`;
+        if (answer.status >= 300) this.setbacks.push(last);
         if (answer.status === 401) client.forgetToken();
         else if (answer.status >= 400 && answer.body.retryable !== true) break;
       } catch (error) {
-        last = String(error);
+        last = codeOf(error);
+        this.setbacks.push(last);
       }
       await delay(150 + Math.random() * 100);
     }

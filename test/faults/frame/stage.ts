@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
 import { createTestDatabase, startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
+import { prepareReleaseBefore } from '../../../scripts/lib/release-before.mjs';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
 import { byFailover } from '../../recovery/ways-back.js';
@@ -17,10 +18,11 @@ import { LossyNetwork } from './lossy-network.js';
  * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
  * providers beside it. `line`: the programs reach the shared database over a line that can be cut without a sign; `lossy`: the
  * same over real networks whose packets are lost. `replicated`: a PostgreSQL of its own with a synchronous standby. `soak`: a
- * PostgreSQL and a Redis of its own and the payment providers, for hours.
+ * PostgreSQL and a Redis of its own and the payment providers, for hours. `releases`: the release before, built, and no system: its
+ * case starts some of its own.
  */
 export type StageKind =
-  'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy' | 'replicated' | 'soak';
+  'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy' | 'replicated' | 'soak' | 'releases';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -37,6 +39,8 @@ export interface Stage {
   silenceDatabase: (() => number) | null;
   /** On a stage of kind `replicated`: the primary dies, the standby is promoted and takes over its address. */
   failOver: (() => Promise<void>) | null;
+  /** On a stage of kind `releases`. */
+  releaseBefore: Awaited<ReturnType<typeof prepareReleaseBefore>> | null;
   /** The payment providers, on a stage of that kind. */
   payments: PaymentsRig | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
@@ -63,9 +67,10 @@ export async function startStage(kind: StageKind): Promise<Stage> {
   };
   const stage: Stage = {
     ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
-    ...{ payments: null, publicPort: null, silenceDatabase: null, failOver: null, stop },
+    ...{ payments: null, publicPort: null, silenceDatabase: null, failOver: null, releaseBefore: null, stop },
     system: undefined as unknown as TestSystem,
   };
+  if (kind === 'releases') return { ...stage, releaseBefore: await prepareReleaseBefore() };
   try {
     if (kind === 'database' || kind === 'everything' || kind === 'soak')
       options.database = await ownDatabase(stage, parts);

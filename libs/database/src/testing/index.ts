@@ -3,5 +3,5 @@ export { startOwnServer, type OwnServer } from './own-server.js';
 export { planOf, recorded, type ShownPlan } from './plans.js';
 export { sampleDocument } from './sample-document.js';
 export { testClient } from './test-client.js';
-export { createTestDatabase, type TestDatabase } from './test-database.js';
+export { createEmptyDatabase, createTestDatabase, type TestDatabase } from './test-database.js';
 export { createQuietDatabase, earlierTransactionsEnded } from './quiet-database.js';

@@ -20,9 +20,18 @@ const TEMPLATE = 'fiscal_template';
  * none did).
  * @param adminUrl another server with the template
  */
-export async function createTestDatabase(adminUrl = readAdminUrl()): Promise<TestDatabase> {
+export function createTestDatabase(adminUrl = readAdminUrl()): Promise<TestDatabase> {
+  return createDatabase(adminUrl, TEMPLATE);
+}
+
+/** Without a table, for tests of other migrations than today's. */
+export function createEmptyDatabase(): Promise<TestDatabase> {
+  return createDatabase(readAdminUrl(), 'template1');
+}
+
+async function createDatabase(adminUrl: string, template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await onServer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER fiscal_owner`);
+  await onServer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} OWNER fiscal_owner`);
   const urlFor = (role: string | null): string => {
     const url = new URL(adminUrl);
     if (role !== null) url.username = role;
