@@ -16,6 +16,8 @@ const LONG = [
   'test/faults/tenths-releases.e2e-spec.ts',
   'test/faults/tenths-nation.e2e-spec.ts',
   'test/system/terminals.e2e-spec.ts',
+  'test/system/alerts-callers.e2e-spec.ts',
+  'test/system/alerts-registers.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',
   'test/examples/examples.e2e-spec.ts',
   'test/faults/tenths-outages.e2e-spec.ts',

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 export interface RawRequest {
   method?: string;
   path?: string;
-  /** Names and values in turn, sent exactly so: repeated names too. */
+  /** Names and values in turn, sent exactly so: repeated names too. Without a first `host` that of the URL is sent. */
   headers?: readonly string[];
   body?: string | Buffer;
 }
@@ -21,9 +21,10 @@ export function rawCall(
 ): Promise<RawAnswer> {
   const { hostname, port, host } = new URL(baseUrl);
   const length = method === 'GET' ? [] : ['content-length', String(Buffer.byteLength(body ?? ''))];
+  const hosted = headers[0] === 'host' ? headers : ['host', host, ...headers];
   return new Promise((resolve, reject) => {
     const sent = request(
-      { hostname, port, method, path, agent: false, headers: ['host', host, ...headers, ...length], timeout: 60_000 },
+      { hostname, port, method, path, agent: false, headers: [...hosted, ...length], timeout: 60_000 },
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));

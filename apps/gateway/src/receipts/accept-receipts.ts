@@ -73,7 +73,7 @@ export class AcceptReceipts {
   /** Since the program began: refused because too many waited, left out because their callers had gone, answered as unclear. */
   readonly counts = { refused: 0, dropped: 0, unclear: 0 };
   private readonly waiting: Waiting[] = [];
-  /** When the statements under way began. */
+  /** When the statements began whose rows are not decided: under way, or repeated since. */
   private readonly underWay = new Set<{ sinceMs: number }>();
   private readonly pump = new StatementPump(
     () => this.waiting.length,
@@ -95,9 +95,10 @@ export class AcceptReceipts {
 
   /** For how long the oldest has waited or been written that is not decided, milliseconds. */
   get oldestMs(): number {
+    const nowMs = performance.now();
     const begun = [...this.underWay].map(({ sinceMs }) => sinceMs);
     const [first] = this.waiting;
-    return performance.now() - Math.min(performance.now(), ...begun, ...(first ? [first.queuedMs] : []));
+    return nowMs - Math.min(nowMs, ...begun, ...(first ? [first.queuedMs] : []));
   }
 
   /** Resolves when the row is on disk or refused; rejects with a Problem that says whether it may be. */
@@ -123,14 +124,15 @@ export class AcceptReceipts {
     if (group.length === 0) return;
     const statement = { sinceMs: performance.now() };
     this.underWay.add(statement);
+    const decided = (): void => void this.underWay.delete(statement);
     const failed = await this.writeTogether(group);
-    this.underWay.delete(statement);
-    if (!failed) return;
+    if (!failed) return decided();
     const { rows, error } = failed;
     if (isLost(error)) for (const each of rows) each.mayBeStored = true;
     // Not in this turn of the pump: others need not wait for it.
-    if (isDatabaseUnavailable(error)) void this.settle(rows, error);
-    else if (isTableLocked(error)) for (const each of rows) this.fail(each, error);
+    if (isDatabaseUnavailable(error)) return void this.settle(rows, error).finally(decided);
+    decided();
+    if (isTableLocked(error)) for (const each of rows) this.fail(each, error);
     else for (const each of await this.writeAlone(rows)) this.fail(each.row, each.error);
   }
 

@@ -109,6 +109,21 @@ test('a statement that was given up and is still at work: its end is waited for,
   expect(await answer).toMatchObject({ kind: 'accepted', id: row.id });
 });
 
+test('a receipt counts as not written until it is decided, also between one try and the next', async () => {
+  const receipts = acceptor({ settleMs: 60_000 });
+  await receipts.accept(newRow());
+  const row = newRow();
+  const abandoned = await openInsert(row);
+  proxy.deafen();
+  const answer = receipts.accept(row);
+  // No single statement of these sessions takes so long.
+  await until(() => receipts.oldestMs > 4_000, 'it is seen for how long it has waited');
+  await abandoned.query('COMMIT');
+  await abandoned.end();
+  expect(await answer).toMatchObject({ kind: 'accepted', id: row.id });
+  await until(() => receipts.oldestMs === 0, 'nothing waits any more');
+});
+
 test('503 outcome_unclear when it is still at work at the end of all patience', async () => {
   const receipts = acceptor({ settleMs: 600 });
   await receipts.accept(newRow());
