@@ -24,6 +24,7 @@ import { gatewayStalled } from './cases/19-gateway-stalled.js';
 import { reportStorm } from './cases/20-reports.js';
 import { nation } from './cases/21-nation.js';
 import { relaysScaled } from './cases/22-relays-scaled.js';
+import { laggingStandby } from './cases/24-lagging-standby.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -34,5 +35,5 @@ export const CASES: readonly FaultCase[] = [
   ...paymentPatterns,
   sdkThroughFaults,
   ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
-  ...[nation, relaysScaled],
+  ...[nation, relaysScaled, laggingStandby],
 ];

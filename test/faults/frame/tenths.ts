@@ -25,6 +25,7 @@ export const TENTHS = {
   providers: { kind: 'payments', inTurn: ['16d', '16e', '16f'], sideBySide: [] },
   line: { kind: 'line', inTurn: ['18a', '19', '20'], sideBySide: [] },
   nation: { kind: 'replicated', inTurn: ['21'], sideBySide: [] },
+  lagging: { kind: 'lagging', inTurn: ['24'], sideBySide: [] },
   lossy: { kind: 'lossy', inTurn: ['18b'], sideBySide: [] },
 } as const satisfies Record<string, Tenth>;
 
