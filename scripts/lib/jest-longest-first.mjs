@@ -26,6 +26,7 @@ const LONG = [
   'test/system/stopping.e2e-spec.ts',
   'test/quality/docs-site.e2e-spec.ts',
   'test/system/operations.e2e-spec.ts',
+  'test/faults/tenths-lagging.e2e-spec.ts',
   'test/faults/tenths-line.e2e-spec.ts',
   'test/api/code-samples.e2e-spec.ts',
   'test/start/quickstart.e2e-spec.ts',

@@ -25,6 +25,7 @@ import { reportStorm } from './cases/20-reports.js';
 import { nation } from './cases/21-nation.js';
 import { relaysScaled } from './cases/22-relays-scaled.js';
 import { releaseBefore } from './cases/23-release-before.js';
+import { laggingStandby } from './cases/24-lagging-standby.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -35,5 +36,5 @@ export const CASES: readonly FaultCase[] = [
   ...paymentPatterns,
   sdkThroughFaults,
   ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
-  ...[nation, relaysScaled, releaseBefore],
+  ...[nation, relaysScaled, releaseBefore, laggingStandby],
 ];

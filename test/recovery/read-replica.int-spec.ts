@@ -12,7 +12,7 @@ import { sql } from '../system/database.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
 import { until } from '../system/until.js';
 import { startStandby, type Standby } from './standby.js';
-import { takeBaseBackup } from './ways-back.js';
+import { takeBaseBackup } from './base-backup.js';
 
 /** Several times what a question to both servers takes on a slow machine. */
 const MAX_AGE_MS = 10_000;

@@ -1,24 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { startOwnServer, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { sql } from '../system/database.js';
 import { until } from '../system/until.js';
+import { copyTree, takeBaseBackup, writeAs } from './base-backup.js';
 import { startPackaged } from './packaged-postgres.js';
-import { startStandby } from './standby.js';
+import { ReplicatedServer } from './replicated-server.js';
 
 /** A database that can be put back to where it was when `keepPoint` was called. */
 export interface WayBack {
@@ -99,7 +87,7 @@ export async function byTimeTravel(): Promise<WayBack> {
       await until('the log is archived', () => readdirSync(archive).includes(last?.segment ?? ''), Boolean);
       await server.kill('SIGQUIT');
       renameSync(server.clusterDir, join(folder, 'lost'));
-      cp(base, server.clusterDir);
+      copyTree(base, server.clusterDir);
       appendFileSync(
         join(server.clusterDir, 'postgresql.auto.conf'),
         [
@@ -131,69 +119,16 @@ export function byFailover(): Promise<WayBack> {
   return promotable({ isSynchronous: true });
 }
 
-/** A standby that is promoted after the primary has died. It takes over the primary's address. */
 async function promotable({ isSynchronous }: { isSynchronous: boolean }): Promise<WayBack> {
-  const server = await startOwnServer();
-  const folder = mkdtempSync(join(tmpdir(), 'fiscal-standby-'));
-  chmodSync(folder, 0o711);
-  const urls = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(urls.url).pathname;
-  const clusterDir = join(folder, 'data');
-  // It may be behind by as much as a test writes at once.
-  await sql(server, `ALTER SYSTEM SET wal_keep_size = '4GB'`);
-  await sql(server, 'SELECT pg_reload_conf()');
-  await takeBaseBackup(server, clusterDir);
-  const log = join(folder, 'log');
-  const standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log, isSynchronous });
+  const server = await ReplicatedServer.start({ isSynchronous });
+  await server.attachStandby();
   return {
-    database: { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() },
-    keepPoint: () => standby.loseLine(),
+    database: server.database,
+    keepPoint: () => server.loseLine(),
     goBack: async () => {
-      await server.kill('SIGQUIT');
-      await standby.promote();
-      await standby.stop();
-      renameSync(server.clusterDir, join(folder, 'lost'));
-      renameSync(clusterDir, server.clusterDir);
-      await server.restart();
+      await server.killPrimary();
+      await server.promote();
     },
-    stop: async () => {
-      await standby.stop();
-      await server.remove();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop: () => server.stop(),
   };
-}
-
-/** What pg_basebackup does, which does not come with the embedded server. */
-export async function takeBaseBackup(
-  { adminUrl, clusterDir }: { adminUrl: string; clusterDir: string },
-  base: string,
-): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl });
-  await client.connect();
-  try {
-    await client.query("SELECT pg_backup_start('base', true)");
-    cp(clusterDir, base);
-    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop()');
-    writeAs(base, 'backup_label', rows[0]?.labelfile ?? '');
-  } finally {
-    await client.end();
-  }
-  rmSync(join(base, 'postmaster.pid'));
-  for (const segment of readdirSync(join(base, 'pg_wal'))) rmSync(join(base, 'pg_wal', segment), { recursive: true });
-}
-
-/** With owners and modes. */
-function cp(from: string, to: string): void {
-  const run = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
-  if (run.status !== 0) throw new Error(`cp: ${run.stderr}`);
-}
-
-/** A file in the server's folder, of the account that the server runs as. */
-function writeAs(folder: string, name: string, text: string): void {
-  const file = join(folder, name);
-  writeFileSync(file, text);
-  const { uid, gid } = statSync(folder);
-  chownSync(file, uid, gid);
 }

@@ -10,7 +10,7 @@ import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { ForeignSigner, outgoing } from '../../apps/gateway/src/access/signing/testing/foreign-signer.js';
 import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { startStandby, type Standby } from '../recovery/standby.js';
-import { takeBaseBackup } from '../recovery/ways-back.js';
+import { takeBaseBackup } from '../recovery/base-backup.js';
 import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { LiveAlerts, SEEN_IN } from './live-alerts.js';

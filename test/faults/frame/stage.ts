@@ -7,7 +7,7 @@ import { createTestDatabase, startOwnServer, type OwnServer } from '../../../lib
 import { prepareReleaseBefore } from '../../../scripts/lib/release-before.mjs';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
-import { byFailover } from '../../recovery/ways-back.js';
+import { ReplicatedServer } from '../../recovery/replicated-server.js';
 import { startPayments, type PaymentsRig } from '../../system/payments-rig.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
@@ -17,12 +17,22 @@ import { LossyNetwork } from './lossy-network.js';
  * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
  * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
  * providers beside it. `line`: the programs reach the shared database over a line that can be cut without a sign; `lossy`: the
- * same over real networks whose packets are lost. `replicated`: a PostgreSQL of its own with a synchronous standby. `soak`: a
- * PostgreSQL and a Redis of its own and the payment providers, for hours. `releases`: the release before, built, and no system: its
- * case starts some of its own.
+ * same over real networks whose packets are lost. `replicated`: a PostgreSQL of its own with a synchronous standby; `lagging`: one
+ * to which a case attaches asynchronous standbys. `soak`: a PostgreSQL and a Redis of its own and the payment providers, for hours.
+ * `releases`: the release before, built, and no system: its case starts some of its own.
  */
 export type StageKind =
-  'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy' | 'replicated' | 'soak' | 'releases';
+  | 'fleet'
+  | 'redis'
+  | 'database'
+  | 'everything'
+  | 'payments'
+  | 'line'
+  | 'lossy'
+  | 'replicated'
+  | 'lagging'
+  | 'soak'
+  | 'releases';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -41,6 +51,8 @@ export interface Stage {
   failOver: (() => Promise<void>) | null;
   /** On a stage of kind `releases`. */
   releaseBefore: Awaited<ReturnType<typeof prepareReleaseBefore>> | null;
+  /** On a stage of kind `lagging`: the server, without a standby yet. */
+  replica: ReplicatedServer | null;
   /** The payment providers, on a stage of that kind. */
   payments: PaymentsRig | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
@@ -67,7 +79,15 @@ export async function startStage(kind: StageKind): Promise<Stage> {
   };
   const stage: Stage = {
     ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
-    ...{ payments: null, publicPort: null, silenceDatabase: null, failOver: null, releaseBefore: null, stop },
+    ...{
+      payments: null,
+      publicPort: null,
+      silenceDatabase: null,
+      failOver: null,
+      replica: null,
+      releaseBefore: null,
+      stop,
+    },
     system: undefined as unknown as TestSystem,
   };
   if (kind === 'releases') return { ...stage, releaseBefore: await prepareReleaseBefore() };
@@ -83,12 +103,9 @@ export async function startStage(kind: StageKind): Promise<Stage> {
         PUBLIC_HOSTS: `127.0.0.1:${stage.publicPort}`,
       };
     }
-    if (kind === 'replicated') {
-      const standby = await byFailover();
-      parts.push(() => standby.stop());
-      stage.failOver = () => standby.goBack();
-      options.database = standby.database;
-    }
+    if (kind === 'replicated' || kind === 'lagging') options.database = await replicatedDatabase(stage, parts);
+    // A register that falls silent is to be noticed within the shortest lag.
+    if (kind === 'lagging') options.env = { HEALTH_POLL_MS: '300' };
     if (kind === 'line' || kind === 'lossy') await overLine(stage, options, parts);
     const hasProviders = kind === 'payments' || kind === 'soak';
     stage.system = hasProviders ? await withProviders(stage, options, parts) : await startSystem(options);
@@ -175,6 +192,23 @@ async function ownDatabase(
   const admin = new URL(server.adminUrl);
   admin.pathname = new URL(urls.url).pathname;
   return { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() };
+}
+
+async function replicatedDatabase(
+  stage: Stage,
+  parts: (() => Promise<unknown>)[],
+): Promise<NonNullable<SystemOptions['database']>> {
+  const isSynchronous = stage.kind === 'replicated';
+  const server = await ReplicatedServer.start({ isSynchronous });
+  parts.push(() => server.stop());
+  if (isSynchronous) {
+    await server.attachStandby();
+    stage.failOver = async () => {
+      await server.killPrimary();
+      await server.promote();
+    };
+  } else stage.replica = server;
+  return server.database;
 }
 
 /** A file system of its own that a test may fill: only root may mount one. */

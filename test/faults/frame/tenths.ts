@@ -26,6 +26,7 @@ export const TENTHS = {
   line: { kind: 'line', inTurn: ['18a', '19', '20'], sideBySide: [] },
   nation: { kind: 'replicated', inTurn: ['21'], sideBySide: [] },
   releases: { kind: 'releases', inTurn: ['23'], sideBySide: [] },
+  lagging: { kind: 'lagging', inTurn: ['24'], sideBySide: [] },
   lossy: { kind: 'lossy', inTurn: ['18b'], sideBySide: [] },
 } as const satisfies Record<string, Tenth>;
 

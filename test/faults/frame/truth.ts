@@ -28,6 +28,10 @@ export interface JudgeOptions {
   foreign?: ReadonlySet<string>;
   /** Registers whose numbering is known to be broken by the case itself (another data folder). */
   isRenumbered?: boolean;
+  /** Failover may have taken a receipt to another register of these, whose journal has it then. */
+  mayMove?: boolean;
+  /** Whose place in a lane is another one than when they were accepted: moved by failover, or held and released. */
+  outOfOrder?: ReadonlySet<string>;
 }
 
 interface LedgerRow {
@@ -62,7 +66,7 @@ export async function judge(
   const rows = await ledgerOf(system, sold);
   const { parked, unproven } = countParked(sold, rows);
   failures.push(...unproven, ...contradictions(sold, rows, byMarker));
-  if (options.hasJournal !== false) failures.push(...(await askJournals(system, options.tills, sold, byMarker)));
+  if (options.hasJournal !== false) failures.push(...(await askJournals(system, options, sold, byMarker)));
   const missing = sold.filter(({ marker }) => !byMarker.has(marker) && !parked.has(marker));
   const promised = new Set(sold.map(({ marker }) => marker));
   const strangers = [...byMarker.keys()].filter((marker) => !promised.has(marker) && !options.foreign?.has(marker));
@@ -89,7 +93,10 @@ export async function judge(
     receipts: sold.length,
     lost: missing.length,
     doubled: doubled.reduce((sum, [, held]) => sum + held.length - 1, 0),
-    wrongOrder: countWrongOrder(sold, byMarker),
+    wrongOrder: countWrongOrder(
+      sold.filter(({ marker }) => options.outOfOrder?.has(marker) !== true),
+      byMarker,
+    ),
     parked: parked.size,
     failures,
   };
@@ -101,7 +108,7 @@ function isOurs({ items }: OfdDocument, { prefix, foreign }: JudgeOptions): bool
   return name.startsWith(`${prefix}-`) || foreign?.has(name) === true;
 }
 
-function groupByMarker(documents: readonly OfdDocument[]): Map<string, OfdDocument[]> {
+export function groupByMarker(documents: readonly OfdDocument[]): Map<string, OfdDocument[]> {
   const grouped = new Map<string, OfdDocument[]>();
   for (const document of documents) {
     const marker = document.items[0]?.name ?? '';
@@ -134,7 +141,7 @@ export async function lanesFinish(
 }
 
 /** Asks the registers to hand over what is unsent, and compares their own counting with the OFD's. */
-async function deliverUnsent(system: TestSystem, tills: readonly Till[], failures: string[]): Promise<void> {
+export async function deliverUnsent(system: TestSystem, tills: readonly Till[], failures: string[]): Promise<void> {
   const counters: { terminalId: string; currentReceiptSeq: number }[] = [];
   await inParallel(tills, REGISTERS_AT_ONCE, async ({ registerUrl }) => {
     const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
@@ -228,17 +235,19 @@ function contradictions(
 /** Our registers answer for every key: the journal, the OFD and the ledger name one and the same registration. */
 async function askJournals(
   system: TestSystem,
-  tills: readonly Till[],
+  { tills, mayMove = false }: JudgeOptions,
   sold: readonly Sold[],
   byMarker: ReadonlyMap<string, OfdDocument[]>,
 ): Promise<string[]> {
   const wrong: string[] = [];
   const byDevice = new Map<string, Sold[]>(tills.map(({ deviceId }) => [deviceId, []]));
   for (const one of sold) byDevice.get(one.deviceId)?.push(one);
+  const byTerminal = groupByTerminal(sold, byMarker);
   await inParallel(tills, REGISTERS_AT_ONCE, async ({ deviceId, registerUrl }) => {
     const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
     try {
-      for (const { marker, answer } of byDevice.get(deviceId) ?? []) {
+      const own = mayMove ? byTerminal.get(await terminalOf(register)) : byDevice.get(deviceId);
+      for (const { marker, answer } of own ?? []) {
         const document = byMarker.get(marker)?.[0];
         if (!document) continue;
         const held = await register.findByKey(answer.body.id ?? '');
@@ -252,6 +261,24 @@ async function askJournals(
     }
   });
   return summed(wrong);
+}
+
+function groupByTerminal(
+  sold: readonly Sold[],
+  byMarker: ReadonlyMap<string, OfdDocument[]>,
+): ReadonlyMap<string, Sold[]> {
+  const grouped = new Map<string, Sold[]>();
+  for (const one of sold) {
+    const terminal = byMarker.get(one.marker)?.[0]?.terminal_id;
+    if (terminal !== undefined) grouped.set(terminal, [...(grouped.get(terminal) ?? []), one]);
+  }
+  return grouped;
+}
+
+async function terminalOf(register: LocalApiClient): Promise<string> {
+  const info = await register.fmInfo();
+  if (info.kind !== 'ok') throw new Error(`GET /fm/info: ${info.kind}`);
+  return info.value.terminalId;
 }
 
 /**

@@ -4,6 +4,7 @@ import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { CreatePayment, type CreatePaymentCommand, type CreatedPayment } from './create-payment.js';
 import { PaymentWorker } from './payment-worker.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
+import { storedAndGone } from '../receipts/outcome-unclear.js';
 import type { PaymentRow } from './payment-view.js';
 
 export interface CollectedPayment {
@@ -25,7 +26,7 @@ export class CollectPayment {
     const created = await this.creating.execute(command, operation);
     if (!created.hasBegun) await this.begin(created, command.waitSeconds);
     const row = await this.payments.find(command.merchantId, created.paymentId);
-    if (!row) throw new Error(`Payment ${created.paymentId} was stored and cannot be read`);
+    if (!row) throw storedAndGone(`Payment ${created.paymentId}`);
     return { row, replayed: created.replayed };
   }
 

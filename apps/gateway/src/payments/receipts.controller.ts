@@ -18,6 +18,7 @@ import { answerFor } from '../receipts/receipt-answer.js';
 import { ReceiptBody } from '../receipts/receipt-body.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
+import { storedAndGone } from '../receipts/outcome-unclear.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 
 @Controller('v1/receipts')
@@ -82,7 +83,7 @@ export class ReceiptsController {
     if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
     const { row, replayed } = await this.collecting.execute(command, 'receipts');
     const receipt = await this.receipts.find(client.merchantId, row.receipt_id);
-    if (!receipt) throw new Error(`Receipt ${row.receipt_id} was stored and cannot be read`);
+    if (!receipt) throw storedAndGone(`Receipt ${row.receipt_id}`);
     return { row: receipt, replayed };
   }
 

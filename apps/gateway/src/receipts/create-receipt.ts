@@ -13,6 +13,7 @@ import type { ReceiptBody } from './receipt-body.js';
 import { RecentRequests } from './recent-requests.js';
 import { ReceiptRepository } from './receipt.repository.js';
 import { RingLanes } from './ring-lanes.js';
+import { storedAndGone } from './outcome-unclear.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 export interface CreateReceiptCommand {
@@ -86,7 +87,7 @@ export class CreateReceipt {
 
   private async read({ merchantId }: StoredIdentity, id: string): Promise<ReceiptRow> {
     const row = await this.receipts.find(merchantId, id);
-    if (!row) throw new Error(`Receipt ${id} was stored and cannot be read`);
+    if (!row) throw storedAndGone(`Receipt ${id}`);
     return row;
   }
 

@@ -10,7 +10,7 @@ import { callerGone, type IsCallerGone } from '../../http/caller-gone.js';
 import { CALLBACK_SECRET_MISSING } from '../callback-fault.js';
 import { acceptedRow } from '../accepted-row.js';
 import { judgeConflict } from '../accept-receipts.js';
-import { isLost, outcomeUnclear } from '../outcome-unclear.js';
+import { isLost, outcomeUnclear, storedAndGone } from '../outcome-unclear.js';
 import { ReceiptRepository } from '../receipt.repository.js';
 import { ReceiptWait } from '../receipt-wait.js';
 import type { PayBack } from './accepted-refund.js';
@@ -99,7 +99,7 @@ export class RefundReceipt {
 
   private async read(merchantId: string, id: string): Promise<ReceiptRow> {
     const row = await this.receipts.find(merchantId, id);
-    if (!row) throw new Error(`Refund ${id} was stored and cannot be read`);
+    if (!row) throw storedAndGone(`Refund ${id}`);
     return row;
   }
 
