@@ -12,7 +12,8 @@ import { alternate, median, percentile } from './statistics.js';
 /** Shares of the receipts that are traced; null: no traces either, which is what two gateways differ by anyway. */
 const SHARES = [null, 0.01, 1] as const;
 const ALLOWED = 0.01;
-const WARM_UPS = 4;
+/** Of a second each: until both are compiled as well as they will be. */
+const WARM_UPS = 12;
 
 /**
  * What traces cost accepting: processor time of a gateway per receipt, with traces to a gateway without, in turn. Both stand on one
