@@ -52,7 +52,7 @@ const idOf = ({ answer }: Sold): string => answer.body.id ?? '';
 const nameOf = ({ terminal_id, seq }: Pick<OfdDocument, 'terminal_id' | 'seq'>): string => `${terminal_id}/${seq}`;
 
 /**
- * Tells what a promotion may take from what it may not. May: a receipt that only the dead primary had is unknown afterwards, and
+ * Separates what a promotion may take from what it may not. May: a receipt that only the dead primary had is unknown afterwards, and
  * a client that repeats a call which only the dead primary had taken sells it again. Everything else is a failure.
  *
  * Called when the lanes have finished and the registers have delivered.

@@ -9,7 +9,7 @@ interface SessionRow {
   oldest: number | null;
   oldest_of: string | null;
   prepared: number;
-  /** Sessions of whose transactions this role is told nothing. */
+  /** Sessions whose transactions this role may not read. */
   hidden: number;
 }
 
