@@ -15,11 +15,19 @@ const ALLOWED = 0.01;
 /** Of a second each: until both are compiled as well as they will be. */
 const WARM_UPS = 12;
 
+export interface TracesOptions {
+  /** Of fresh gateways for each share: two that are alike differ by some percent for as long as they run. */
+  pairs: number;
+  /** For each pair. */
+  rounds: number;
+  seconds: number;
+}
+
 /**
  * What traces cost accepting: processor time of a gateway per receipt, with traces to a gateway without, in turn. Both stand on one
  * database; what takes the spans throws them away.
  */
-export async function benchTraces({ rounds, seconds }: { rounds: number; seconds: number }): Promise<Figure[]> {
+export async function benchTraces({ pairs, rounds, seconds }: TracesOptions): Promise<Figure[]> {
   const system = await startSystem({ registers: 10, relays: 0 });
   const { server, url } = await sink();
   const started: Program[] = [];
@@ -36,29 +44,35 @@ export async function benchTraces({ rounds, seconds }: { rounds: number; seconds
     };
     const figures: Figure[] = [];
     for (const share of SHARES) {
-      // Two that start at the same time: the first of a system does work for all besides, and what has run longer is compiled better.
-      const [plain, traced] = [
-        await addGateway(system, null),
-        await addGateway(system, share === null ? null : { url, share }),
-      ];
-      started.push(plain.program, traced.program);
-      const [without, withIt] = [measured(plain.program, plain.base), measured(traced.program, traced.base)];
-      // A gateway that has served one reading hands a store of context on ever after (docs/adr/0090-row-security.md): all of them do.
-      for (const { base } of [plain, traced]) await fetch(`${base}/v1/receipts?limit=1`, { headers });
-      for (let warm = 0; warm < WARM_UPS; warm += 1) await alternate(1, without, withIt);
-      const { a, b } = await alternate(rounds, without, withIt);
-      const ratios = b.map((one, round) => one / (a[round] ?? Number.NaN));
+      const [a, b]: [number[], number[]] = [[], []];
+      const ofPairs: number[] = [];
+      for (let pair = 0; pair < pairs; pair += 1) {
+        // Two that start at the same time: the first of a system does work for all besides, and what has run longer is compiled better.
+        const traces = share === null ? null : { url, share };
+        const order = pair % 2 === 0 ? [null, traces] : [traces, null];
+        const both = [await addGateway(system, order[0] ?? null), await addGateway(system, order[1] ?? null)] as const;
+        started.push(...both.map(({ program }) => program));
+        const [plain, traced] = pair % 2 === 0 ? both : ([both[1], both[0]] as const);
+        const [without, withIt] = [measured(plain.program, plain.base), measured(traced.program, traced.base)];
+        // A gateway that has served one reading hands a store of context on ever after (docs/adr/0090-row-security.md): all of them do.
+        for (const { base } of both) await fetch(`${base}/v1/receipts?limit=1`, { headers });
+        for (let warm = 0; warm < WARM_UPS; warm += 1) await alternate(1, without, withIt);
+        const taken = await alternate(rounds, without, withIt);
+        a.push(...taken.a);
+        b.push(...taken.b);
+        ofPairs.push(median(taken.b.map((one, round) => one / (taken.a[round] ?? Number.NaN))));
+        await Promise.all(both.map(({ program }) => program.end()));
+      }
       const name = share === null ? 'no traces, two alike' : `traces of ${String(share * 100)} %`;
       figures.push(
         { name: `${name}: gateway without`, value: median(a), unit: 'µs a receipt' },
         { name: `${name}: gateway with them`, value: median(b), unit: 'µs a receipt' },
         {
-          ...{ name: `${name}: with to without`, value: median(ratios), unit: '×' },
-          spread: [percentile(ratios, 25), percentile(ratios, 75)],
+          ...{ name: `${name}: with to without`, value: median(ofPairs), unit: '×' },
+          spread: [percentile(ofPairs, 25), percentile(ofPairs, 75)],
           ...(share === ALLOWED && { target: '≤ 1.03' }),
         },
       );
-      await Promise.all([plain.program.end(), traced.program.end()]);
     }
     return figures;
   } finally {
