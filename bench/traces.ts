@@ -15,6 +15,8 @@ const ALLOWED = 0.01;
 /** Of a second each: until both are compiled as well as they will be. */
 const WARM_UPS = 12;
 
+type Headers = Readonly<Record<string, string>>;
+
 export interface TracesOptions {
   /** Of fresh gateways for each share: two that are alike differ by some percent for as long as they run. */
   pairs: number;
@@ -32,12 +34,10 @@ export async function benchTraces({ pairs, rounds, seconds }: TracesOptions): Pr
   const { server, url } = await sink();
   const started: Program[] = [];
   try {
-    const token = await system.client.fetchToken();
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}`, prefer: 'respond-async' };
     const bodies = system.merchant.tills.map((_, till) =>
       JSON.stringify(threeItemSale(system.client.saleOf(till), system.merchant.goods)),
     );
-    const measured = (program: Program, base: string) => async (): Promise<number> => {
+    const measured = (program: Program, base: string, headers: Headers) => async (): Promise<number> => {
       const before = secondsOf(program.pid);
       const { requests } = await fire({ url: `${base}/v1/receipts`, bodies, headers, seconds });
       return (1e6 * (secondsOf(program.pid) - before)) / requests;
@@ -53,14 +53,22 @@ export async function benchTraces({ pairs, rounds, seconds }: TracesOptions): Pr
         const both = [await addGateway(system, order[0] ?? null), await addGateway(system, order[1] ?? null)] as const;
         started.push(...both.map(({ program }) => program));
         const [plain, traced] = pair % 2 === 0 ? both : ([both[1], both[0]] as const);
-        const [without, withIt] = [measured(plain.program, plain.base), measured(traced.program, traced.base)];
+        // A token does not live as long as all pairs together.
+        const authorization = `Bearer ${await system.client.fetchToken()}`;
+        const headers = { 'content-type': 'application/json', authorization, prefer: 'respond-async' };
+        const [without, withIt] = [
+          measured(plain.program, plain.base, headers),
+          measured(traced.program, traced.base, headers),
+        ];
         // A gateway that has served one reading hands a store of context on ever after (docs/adr/0090-row-security.md): all of them do.
         for (const { base } of both) await fetch(`${base}/v1/receipts?limit=1`, { headers });
         for (let warm = 0; warm < WARM_UPS; warm += 1) await alternate(1, without, withIt);
         const taken = await alternate(rounds, without, withIt);
         a.push(...taken.a);
         b.push(...taken.b);
-        ofPairs.push(median(taken.b.map((one, round) => one / (taken.a[round] ?? Number.NaN))));
+        const ratio = median(taken.b.map((one, round) => one / (taken.a[round] ?? Number.NaN)));
+        ofPairs.push(ratio);
+        process.stderr.write(`  traced: ${String(share ?? 0)}, pair ${String(pair + 1)}: ${ratio.toFixed(3)} ×\n`);
         await Promise.all(both.map(({ program }) => program.end()));
       }
       const name = share === null ? 'no traces, two alike' : `traces of ${String(share * 100)} %`;
