@@ -63,6 +63,7 @@ export async function judge(
   await deliverUnsent(system, options.tills, failures);
   const documents = (await documentsAtOfd(system)).filter((document) => isOurs(document, options));
   const byMarker = groupByMarker(documents);
+  failures.push(...(await sentEmpty(system)));
   const rows = await ledgerOf(system, sold);
   const { parked, unproven } = countParked(sold, rows);
   failures.push(...unproven, ...contradictions(sold, rows, byMarker));
@@ -100,6 +101,15 @@ export async function judge(
     parked: parked.size,
     failures,
   };
+}
+
+/** An attempt without bytes stands for what another copy of the database may have sent; a relay never sends one. */
+async function sentEmpty(system: TestSystem): Promise<string[]> {
+  const sent = await sql<{ id: string }>(
+    system.database,
+    `SELECT id FROM attempts WHERE request = '' AND relay_id <> 'restore'`,
+  );
+  return sent.length === 0 ? [] : [`${sent.length} requests were sent empty, the first is ${sent[0]?.id ?? ''}`];
 }
 
 /** A document of this case, or one that belongs to no sale. */

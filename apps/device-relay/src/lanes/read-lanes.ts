@@ -106,10 +106,11 @@ export class ReadLanes {
     };
   }
 
+  /** An attempt without bytes was never sent: it stands for what another copy of the database may have sent (hold-from-copy.ts). */
   async unprovenRequest(receiptId: string): Promise<Buffer | null> {
     const [last] = await this.prisma.$queryRaw<{ request: Uint8Array; is_unproven: boolean }[]>`
       SELECT a.request, ${UNPROVEN_ATTEMPT} AS is_unproven FROM attempts a
-       WHERE a.receipt_id = ${receiptId} ORDER BY a.number DESC LIMIT 1`;
+       WHERE a.receipt_id = ${receiptId} AND a.request <> '' ORDER BY a.number DESC LIMIT 1`;
     return last?.is_unproven === true ? Buffer.from(last.request) : null;
   }
 
