@@ -184,6 +184,7 @@ CREATE TABLE "released_partitions" (
 CREATE TABLE "partition_rounds" (
     "keeper" TEXT NOT NULL,
     "ended_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "is_held" BOOLEAN NOT NULL DEFAULT false,
 
     CONSTRAINT "partition_rounds_pkey" PRIMARY KEY ("keeper")
 );
