@@ -169,10 +169,12 @@ test('a filled database is converted while deliveries are written; killed in the
 
 test('what was there is the first partition, the last one has no end, and three months stand between', async () => {
   for (const table of ['webhook_deliveries', 'webhook_attempts']) {
-    const { rows } = await owner.query<{ name: string; lower_id: string | null; upper_id: string | null; rows: number }>(
-      `SELECT p.* FROM partitions_of($1) p ORDER BY lower_id NULLS FIRST`,
-      [table],
-    );
+    const { rows } = await owner.query<{
+      name: string;
+      lower_id: string | null;
+      upper_id: string | null;
+      rows: number;
+    }>(`SELECT p.* FROM partitions_of($1) p ORDER BY lower_id NULLS FIRST`, [table]);
     expect(rows[0]).toMatchObject({ name: `${table}_first`, lower_id: null });
     expect(rows.at(-1)?.upper_id).toBeNull();
     // Each begins where the one before ends.
@@ -262,9 +264,14 @@ describe('the programs’ roles', () => {
     ])
       expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
     // Only names of the list are taken.
-    for (const call of [`make_next_partition('receipts')`, `drop_released_partition('webhook_deliveries_first', false)`])
+    for (const call of [
+      `make_next_partition('receipts')`,
+      `drop_released_partition('webhook_deliveries_first', false)`,
+    ])
       expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, 'P0002']);
-    for (const statement of [`INSERT INTO released_partitions VALUES ('webhook_deliveries_first', 'webhook_deliveries')`])
+    for (const statement of [
+      `INSERT INTO released_partitions VALUES ('webhook_deliveries_first', 'webhook_deliveries')`,
+    ])
       expect(await refusal(programs, statement)).toBe(PERMISSION_DENIED);
   });
 });

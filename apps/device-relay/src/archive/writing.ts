@@ -1,4 +1,11 @@
-import { beginArchive, type ArchivedTable, type ArchiveFiles, type ArchiveWriter, type Manifest, type RunStatement } from '#ledger';
+import {
+  beginArchive,
+  type ArchivedTable,
+  type ArchiveFiles,
+  type ArchiveWriter,
+  type Manifest,
+  type RunStatement,
+} from '#ledger';
 import { newId } from '#runtime';
 
 /** An archive that is begun with its first row, and recorded before that. */

@@ -150,11 +150,7 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
  * Rows of an archive, as they were; those that are here already stay as they are. A column that the table has got since has its default, one
  * that it has no more is in the file alone. @returns how many came back
  */
-export async function restoreRows(
-  run: RunStatement,
-  table: ArchivedTable,
-  lines: readonly string[],
-): Promise<number> {
+export async function restoreRows(run: RunStatement, table: ArchivedTable, lines: readonly string[]): Promise<number> {
   const columns = await run<{ name: string }>(Prisma.sql`
     SELECT attname::text AS name FROM pg_attribute
      WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
