@@ -14,6 +14,8 @@ export interface ArchiveRow {
   begun_at: Date;
   removed_at: Date | null;
   restored_at: Date | null;
+  /** The partition that it holds, or a part of; null: attempts of receipts. */
+  released: string | null;
 }
 
 /** A row that was read in its order; null: it stays for now. */
@@ -23,7 +25,7 @@ export interface ScannedRow {
 }
 
 const COLUMNS = Prisma.raw(
-  'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at',
+  'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at, released',
 );
 
 /** Of a row `a` that is here: it came back, and its archive will take it again. One that this archive did not take leaves with another. */
