@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { createEmptyDatabase } from '#database/testing';
 import { newId } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
@@ -95,6 +96,53 @@ async function digest(of: string): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
+/** Writes deliveries as gateways do, until `during` has ended; ends at the first that is refused. @returns their ids */
+async function writtenDuring(
+  during: (written: readonly string[], goesOn: () => boolean) => Promise<void>,
+): Promise<string[]> {
+  const written: string[] = [];
+  let isOver = false;
+  const writers = Array.from({ length: 2 }, async () => {
+    const client = await connect(databaseUrl);
+    try {
+      while (!isOver) written.push(await deliver(client));
+    } finally {
+      await client.end();
+    }
+  });
+  const all = Promise.all(writers);
+  try {
+    await Promise.race([during(written, () => !isOver), all]);
+  } finally {
+    isOver = true;
+    await all;
+  }
+  return written;
+}
+
+const SCRIPT = `
+  import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
+  await migrate({ migrateDatabaseUrl: ${JSON.stringify(migrateDatabaseUrl)}, databaseUrl: ${JSON.stringify(databaseUrl)} });`;
+
+/** A reader keeps the migration that comes next from the second of its tables: it is killed with the first in hand. */
+async function migrateAndDie(): Promise<void> {
+  const reader = await connect(migrateDatabaseUrl);
+  await reader.query('BEGIN; LOCK TABLE webhook_attempts IN ACCESS SHARE MODE');
+  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = 'webhook_attempts' AND l.database =
+          (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  while (child.exitCode === null && (await owner.query(waiting)).rows.length === 0) await delay(2);
+  child.kill('SIGKILL');
+  await ended;
+  await reader.query('ROLLBACK');
+  await reader.end();
+  expect(child.exitCode).toBeNull();
+}
+
 test('a filled database is converted while deliveries are written; killed in the middle and repeated, nothing is missing or changed', async () => {
   await owner.query(`
     INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, state, finished_at)
@@ -102,70 +150,66 @@ test('a filled database is converted while deliveries are written; killed in the
            CASE WHEN n % 9 = 0 THEN 'pending' ELSE 'delivered' END::delivery_state, now() FROM generate_series(1, 20000) AS n;
     INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome) SELECT id, 1, 1, 'delivered' FROM webhook_deliveries`);
   const before = [await digest('webhook_deliveries'), await digest('webhook_attempts')];
-
-  const written: string[] = [];
-  const failures: string[] = [];
-  let [isOver, slowestMs] = [false, 0];
-  const writers = Array.from({ length: 2 }, async () => {
-    const client = await connect(databaseUrl);
-    while (!isOver) {
-      const begunMs = performance.now();
-      await deliver(client).then(
-        (id) => written.push(id),
-        (error: unknown) => failures.push(String(error)),
-      );
-      slowestMs = Math.max(slowestMs, performance.now() - begunMs);
-    }
-    await client.end();
+  const written = await writtenDuring(async (soFar, goesOn) => {
+    await migrateAndDie();
+    const migrations = readMigrations().filter(({ name: each }) => each < LAST);
+    const { applied } = await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
+    expect(applied).toHaveLength(2);
+    await migrateAndDie();
+    expect((await owner.query(`SELECT to_regnamespace('parts') AS parts`)).rows).toEqual([{ parts: null }]);
+    await migrate({ migrateDatabaseUrl, databaseUrl: undefined });
+    // Rights and policies come with the tables, not with what is set anew after all migrations.
+    expect(await seenBy('mer_2')).toEqual({ deliveries: 10_000, attempts: 10_000 });
+    await migrate({ migrateDatabaseUrl, databaseUrl });
+    const atEnd = soFar.length;
+    while (goesOn() && soFar.length < atEnd + 50) await delay(10);
   });
-  const script = `
-    import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
-    await migrate({ migrateDatabaseUrl: ${JSON.stringify(migrateDatabaseUrl)}, databaseUrl: ${JSON.stringify(databaseUrl)} });`;
-  // A reader keeps each of the two migrations that shut the tables from its second one: they are killed with the first in hand.
-  const killedWhileHalf = async (): Promise<void> => {
-    const reader = await connect(migrateDatabaseUrl);
-    await reader.query('BEGIN; LOCK TABLE webhook_attempts IN ACCESS SHARE MODE');
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
-    const ended = once(child, 'exit');
-    const isWaiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-      WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = 'webhook_attempts' AND l.database =
-            (SELECT oid FROM pg_database WHERE datname = current_database())`;
-    while ((await owner.query(isWaiting)).rows.length === 0) await delay(2);
-    child.kill('SIGKILL');
-    await ended;
-    expect(child.exitCode).toBeNull();
-    await reader.query('ROLLBACK');
-    await reader.end();
-  };
-  await killedWhileHalf();
-  const migrations = readMigrations().filter(({ name: each }) => each < LAST);
-  const { applied } = await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
-  expect(applied).toHaveLength(2);
-  await killedWhileHalf();
-  expect((await owner.query(`SELECT to_regnamespace('parts') AS parts`)).rows).toEqual([{ parts: null }]);
-  await migrate({ migrateDatabaseUrl, databaseUrl });
-  const atEnd = written.length;
-  while (written.length < atEnd + 50 && failures.length === 0) await delay(10);
-  isOver = true;
-  await Promise.all(writers);
-
-  expect(failures).toEqual([]);
-  // On its way behind locks of 100 ms; a copy of the rows would take longer than this.
-  expect(slowestMs).toBeLessThan(2_000);
-  const since = `WHERE id >= 'dlv_01kb'`;
   expect([
     await digest(`(SELECT * FROM webhook_deliveries WHERE id < 'dlv_01kb')`),
     await digest(`(SELECT * FROM webhook_attempts WHERE delivery_id < 'dlv_01kb')`),
   ]).toEqual(before);
-  const { rows } = await owner.query<{ id: string }>(`SELECT id FROM webhook_deliveries ${since} ORDER BY id`);
+  const { rows } = await owner.query<{ id: string }>(
+    `SELECT id FROM webhook_deliveries WHERE id >= 'dlv_01kb' ORDER BY id`,
+  );
   expect(rows.map(({ id }) => id)).toEqual([...written].sort());
   const { rows: numbers } = await owner.query<{ all: number; different: number }>(
     `SELECT count(*)::int4 AS all, count(DISTINCT sequence)::int4 AS different FROM webhook_deliveries`,
   );
   expect(numbers[0]?.different).toBe(numbers[0]?.all);
 }, 180_000);
+
+async function seenBy(merchantId: string): Promise<{ deliveries: number; attempts: number } | undefined> {
+  await programs.query('BEGIN; SET LOCAL ROLE fiscal_app_tenant');
+  await programs.query(`SELECT set_config('fgw.merchant_id', $1, true)`, [merchantId]);
+  const { rows } = await programs.query<{ deliveries: number; attempts: number }>(
+    `SELECT (SELECT count(*)::int4 FROM webhook_deliveries) AS deliveries, (SELECT count(*)::int4 FROM webhook_attempts) AS attempts`,
+  );
+  await programs.query('ROLLBACK');
+  return rows[0];
+}
+
+test('the migration that shuts both tables reads neither', async () => {
+  const empty = await createEmptyDatabase();
+  const client = await connect(empty.ownerUrl);
+  const notices: string[] = [];
+  client.on('notice', ({ message }) => notices.push(message ?? ''));
+  try {
+    const migrations = readMigrations();
+    const before = migrations.filter(({ name: each }) => each < LAST);
+    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations: before });
+    await client.query('SET client_min_messages = debug1');
+    await client.query(`BEGIN; ${migrations.find(({ name: each }) => each === LAST)?.sql ?? ''}; COMMIT`);
+    const implied = notices.filter((notice) => notice.includes('is implied by existing constraints'));
+    for (const table of ['webhook_deliveries_first', 'webhook_attempts_first'])
+      expect(implied.filter((notice) => notice.includes(`"${table}"`))).toHaveLength(1);
+    // Nor is any index or foreign key of theirs made anew.
+    const built = notices.filter((notice) => /building index .* on table "webhook_\w+_first"/.test(notice));
+    expect(built).toEqual([]);
+  } finally {
+    await client.end();
+    await empty.drop();
+  }
+});
 
 test('what was there is the first partition, the last one has no end, and three months stand between', async () => {
   for (const table of ['webhook_deliveries', 'webhook_attempts']) {
