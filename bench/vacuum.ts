@@ -42,11 +42,12 @@ async function run(receipts: number, isOurs: boolean): Promise<Record<string, nu
     await admin.query('SELECT pg_reload_conf()');
     if (!isOurs)
       for (const table of TABLES) {
-        const { rows } = await admin.query<{ names: string | null }>(
-          `SELECT string_agg(split_part(o, '=', 1), ', ') AS names FROM pg_class, unnest(reloptions) AS o WHERE oid = $1::regclass`,
+        const { rows } = await admin.query<{ name: string; names: string }>(
+          `SELECT c.oid::regclass AS name, string_agg(split_part(o, '=', 1), ', ') AS names FROM pg_class c, unnest(c.reloptions) AS o
+            WHERE c.oid = $1::regclass OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = $1::regclass) GROUP BY c.oid`,
           [table],
         );
-        if (rows[0]?.names) await admin.query(`ALTER TABLE ${table} RESET (${rows[0].names})`);
+        for (const { name, names } of rows) await admin.query(`ALTER TABLE ${name} RESET (${names})`);
       }
     await seed(admin);
     let issued = 0;
@@ -154,16 +155,22 @@ async function turn(client: pg.Client, from: number, worker: number): Promise<vo
   );
 }
 
+/** As `of_table`: a partition counts for its table. */
+function tableOf(oid: string): string {
+  return `LATERAL (SELECT coalesce((SELECT inhparent FROM pg_inherits WHERE inhrelid = ${oid}), ${oid})::regclass::text AS of_table) t`;
+}
+
 async function outcome(admin: pg.Client): Promise<Record<string, number>> {
   const { rows } = await admin.query<{ name: string; value: number }>(
     `SELECT 'size of ' || relname AS name, pg_total_relation_size(relid) / 1024.0 AS value FROM pg_stat_user_tables
       WHERE relname IN ('lanes', 'webhook_cursors', 'webhook_endpoints')
      UNION ALL SELECT 'size of ' || c.relname, pg_relation_size(c.oid) / 1024.0 FROM pg_class c
       WHERE c.relname IN ('receipts_waiting_in_lane', 'receipts_under_way')
-     UNION ALL SELECT 'dead rows of ' || relname || ', share', 100.0 * n_dead_tup / greatest(n_live_tup + n_dead_tup, 1) FROM pg_stat_user_tables
-      WHERE relname IN ('receipts', 'attempts', 'webhook_deliveries')
-     UNION ALL SELECT 'frozen pages of ' || relname || ', share', 100.0 * relallfrozen / greatest(relpages, 1) FROM pg_class
-      WHERE relname IN ('receipts', 'attempts', 'events', 'webhook_attempts') AND relkind = 'r'
+     UNION ALL SELECT 'dead rows of ' || of_table || ', share', 100.0 * sum(n_dead_tup) / greatest(sum(n_live_tup + n_dead_tup), 1)
+       FROM pg_stat_user_tables s, ${tableOf('s.relid')} WHERE of_table IN ('receipts', 'attempts', 'webhook_deliveries') GROUP BY of_table
+     UNION ALL SELECT 'frozen pages of ' || of_table || ', share', 100.0 * sum(greatest(relallfrozen, 0)) / greatest(sum(relpages), 1)
+       FROM pg_class c, ${tableOf('c.oid')}
+      WHERE of_table IN ('receipts', 'attempts', 'events', 'webhook_attempts') AND relkind = 'r' GROUP BY of_table
      UNION ALL SELECT 'vacuums of receipts and attempts, times', sum(autovacuum_count) FROM pg_stat_user_tables
       WHERE relname IN ('receipts', 'attempts') ORDER BY 1`,
   );

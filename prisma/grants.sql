@@ -30,3 +30,12 @@ REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON archived_attempts FROM :app_role, :te
 REVOKE DELETE, TRUNCATE ON archives FROM :app_role;
 REVOKE ALL ON archives FROM :tenant_role;
 REVOKE EXECUTE ON FUNCTION remove_archived_attempts(text, text[], text[]) FROM :tenant_role;
+
+-- Partitions are made, taken off and dropped by functions of the owner alone, and no merchant's statement has anything to do with that.
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON released_partitions FROM :app_role;
+REVOKE INSERT, DELETE, TRUNCATE ON partition_rounds FROM :app_role;
+REVOKE ALL ON released_partitions, partition_rounds FROM :tenant_role;
+REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_table(text), staying_deliveries(text, timestamptz, integer)
+  FROM :app_role, :tenant_role;
+REVOKE EXECUTE ON FUNCTION make_next_partition(text), release_webhook_partitions(integer), read_released_partition(text, text, integer),
+  drop_released_partition(text, boolean) FROM :tenant_role;

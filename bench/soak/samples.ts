@@ -5,6 +5,8 @@ import type { TestSystem } from '../../test/system/system.js';
 import { judgeSlope, type Judged } from './slope.js';
 
 /** Their rows are kept, so that their size follows the sales; judged is what each sale takes. */
+/** A partition counts for its table. */
+const TABLE = `coalesce((SELECT i.inhparent::regclass::text FROM pg_inherits i WHERE i.inhrelid = c.oid), c.relname)`;
 const LEDGER = ['receipts', 'attempts', 'events', 'payments', 'payment_calls', 'webhook_deliveries', 'audit_events'];
 const MIB = 2 ** 20;
 
@@ -63,8 +65,8 @@ export class Samples {
       this.system.database,
       `SELECT (SELECT count(*)::int FROM pg_stat_activity
                 WHERE datname = current_database() AND pid <> pg_backend_pid()) AS connections,
-              sum(pg_total_relation_size(c.oid)) FILTER (WHERE NOT c.relname = ANY($1))::float8 AS passing,
-              sum(pg_total_relation_size(c.oid)) FILTER (WHERE c.relname = ANY($1))::float8 AS staying,
+              sum(pg_total_relation_size(c.oid)) FILTER (WHERE NOT ${TABLE} = ANY($1))::float8 AS passing,
+              sum(pg_total_relation_size(c.oid)) FILTER (WHERE ${TABLE} = ANY($1))::float8 AS staying,
               (SELECT count(*)::int FROM receipts) AS receipts
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema')`,

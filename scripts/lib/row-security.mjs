@@ -59,6 +59,7 @@ export const OWNERS = {
 export const SHARED = [
   ...['_prisma_migrations', 'classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'],
   ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys', 'archives'],
+  ...['released_partitions', 'partition_rounds'],
   // People belong to no merchant; what they may do at one stands in `memberships`.
   ...['users', 'user_sessions', 'passkeys', 'used_challenges'],
 ];
@@ -99,7 +100,7 @@ export async function secureRows(client, appRole) {
             EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'merchant_id' AND NOT a.attisdropped) AS has_merchant,
             coalesce((SELECT jsonb_object_agg(p.polname, pg_get_expr(p.polqual, p.polrelid)) FROM pg_policy p
                        WHERE p.polrelid = c.oid), '{}') AS policies
-       FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY c.relname`,
+       FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace ORDER BY c.relname`,
   );
   for (const { name, is_on: isOn, has_merchant: hasMerchant, policies } of rows) {
     const owner = OWNERS[name] ?? (hasMerchant ? `merchant_id = ${MERCHANT}` : null);

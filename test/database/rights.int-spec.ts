@@ -89,7 +89,7 @@ test('no right comes to the programs by a role that they may take: under the one
   expect(rows).toEqual([{ role: 'fiscal_app_tenant' }]);
   const { rows: rights } = await owner.query<{ more: number; logs_in: boolean }>(
     `SELECT (SELECT count(*)::int4 FROM pg_class c, unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS r(verb)
-              WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'bullmq'::regnamespace)
+              WHERE c.relkind IN ('r', 'p') AND c.relnamespace IN ('public'::regnamespace, 'bullmq'::regnamespace)
                 AND has_table_privilege('fiscal_app_tenant', c.oid, r.verb) AND NOT has_table_privilege('fiscal_app', c.oid, r.verb)) AS more,
             rolcanlogin OR rolbypassrls OR rolsuper AS logs_in FROM pg_roles WHERE rolname = 'fiscal_app_tenant'`,
   );

@@ -221,7 +221,13 @@ export class LinkRig {
       ...{ HEALTH_POLL_MS: 3_600_000, HEALTH_POLL_CONCURRENCY: 1, OFD_RESEND_MS: 900_000, SHIFT_CLOSE_AT: '23:50' },
       ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: trustedProxies, RELAY_LANE_PLACES: 200, RELAY_LANES_ASIDE: 4_000 },
       ...{ STOP_DEADLINE_MS: 7_000, STOP_LISTENER_AFTER_MS: 0, DATA_DIR: join(this.folder, `relay-${port}`) },
-      ...{ METRICS_PORT: undefined, METRICS_HOST: '127.0.0.1', ARCHIVE_DIR: undefined, ATTEMPTS_KEEP_DAYS: 395 },
+      ...{
+        METRICS_PORT: undefined,
+        METRICS_HOST: '127.0.0.1',
+        ARCHIVE_DIR: undefined,
+        ATTEMPTS_KEEP_DAYS: 395,
+        WEBHOOK_KEEP_DAYS: 30,
+      },
       ...{ TRACES_URL: undefined, TRACES_SAMPLE: 0, TRACES_HEADERS: {} },
     };
     const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });

@@ -173,6 +173,12 @@ test('an attempt of last year cannot leave the database, as there is a file wher
   });
 });
 
+test('no relay has come to the end of keeping the partitions for three days', async () => {
+  const forget = (): Promise<unknown> =>
+    sql(system.database, `UPDATE partition_rounds SET ended_at = now() - interval '3 days'`);
+  await alerts?.become(['PartitionsBehind'], forget, forget);
+});
+
 test('the queue is away', async () => {
   await alerts?.become(['QueueDown'], () => redis.stop());
 });

@@ -55,6 +55,7 @@ export const SEEN_IN = {
     'DeviceStopped',
     'SubscriptionEnding',
     'ArchiveBehind',
+    'PartitionsBehind',
     'QueueDown',
     'EventLoopBlocked',
     'ProgramRestarts',

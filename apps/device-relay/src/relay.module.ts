@@ -3,6 +3,7 @@ import { SalesDatabase } from '#database';
 import { LaneBell } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { ArchiveModule } from './archive/archive.module.js';
+import { PartitionsModule } from './archive/partitions.module.js';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
 import { InspectionModule } from './inspection/inspection.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
@@ -26,6 +27,7 @@ export class RelayModule {
         WatchModule,
         RestoreModule,
         ArchiveModule,
+        PartitionsModule,
         HealthModule.register({
           imports: [LanesModule],
           inject: [SalesDatabase, AdvisoryLaneLocks, LaneBell],

@@ -64,7 +64,6 @@ export const SETTINGS = {
   TOKEN_LIMIT: parsed(parseRate).default(parseRate('600/60')),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
-  WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
   MESSAGE_ALLOWED_CIDRS: cidrList().default([]),
   MESSAGE_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
   MESSAGE_ADDRESS_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
-import { ArchiveFiles, beginRestore, restoreAttempts, type RunStatement } from '#ledger';
+import { ArchiveFiles, beginRestore, restoreRows, type RunStatement } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 import { ArchiveLag } from './archive-lag.js';
@@ -131,7 +131,7 @@ async function restoreAll(): Promise<number> {
   let cameBack = 0;
   for (const { name } of await archives()) {
     expect(await beginRestore(run, name)).toBe(true);
-    cameBack += await restoreAttempts(run, await linesOf(name));
+    cameBack += await restoreRows(run, 'attempts', await linesOf(name));
   }
   return cameBack;
 }

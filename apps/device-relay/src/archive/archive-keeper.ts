@@ -1,22 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sessionConfig, watchedSession, type Prisma, type WatchedSession } from '#database';
 import {
   abandonArchive,
   ArchiveFiles,
-  beginArchive,
   endRestored,
   noteRemoved,
-  newestArchives,
   noteWritten,
   removeArchived,
   scanAttempts,
   unfinishedArchives,
   type ArchiveRow,
-  type ArchiveWriter,
-  type Manifest,
   type RunStatement,
 } from '#ledger';
-import { firstIdAt, newId, type Logger } from '#runtime';
+import { firstIdAt, type Logger } from '#runtime';
+import { withKeeperLock, type KeeperSession } from './keeper-session.js';
+import { expectKnownFolder } from './known-folder.js';
+import { Writing } from './writing.js';
 
 /** Of advisory locks: "AR", and the keeper's own. */
 const KEEPER_LOCK = [0x4152, 1] as const;
@@ -24,8 +22,6 @@ const KEEPER_LOCK = [0x4152, 1] as const;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const LOCK_TIMEOUT_MS = 100;
 const DAY_MS = 86_400_000;
-/** One of them may be lost; a folder without any is another one. */
-const KNOWN_ARCHIVES = 5;
 /** Rows that were brought back stay for so long. */
 export const RESTORED_DAYS = 30;
 
@@ -43,48 +39,33 @@ export interface ArchiveOptions {
 export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters: 64 * 2 ** 20, pauseMs: 50 };
 
 /**
- * Moves old attempts from the database into archives, one relay at a time. All statements run in the session that holds the lock: who
- * loses the one loses the other. The order is that of what is durable: the archive's row, its file, its manifest, then the rows leave,
- * each as long as it is still what the file holds (docs/adr/0186-archive-of-attempts.md has the crash windows).
+ * Moves old attempts from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
+ * file, its manifest, then the rows leave, each as long as it is still what the file holds (docs/adr/0186-archive-of-attempts.md has the
+ * crash windows).
  */
 export class ArchiveKeeper {
   private readonly files: ArchiveFiles;
+  private readonly session: KeeperSession;
   /** Where the scan goes on: what has to stay is not read again in each round. */
   private after = '';
   private isStopping = false;
 
   constructor(
-    private readonly databaseUrl: string,
+    databaseUrl: string,
     folder: string,
     private readonly options: ArchiveOptions,
     private readonly logger: Logger,
   ) {
     this.files = new ArchiveFiles(folder);
+    this.session = {
+      ...{ databaseUrl, name: 'archive-keeper', lock: KEEPER_LOCK },
+      ...{ statementTimeoutMs: STATEMENT_TIMEOUT_MS, lockTimeoutMs: LOCK_TIMEOUT_MS },
+    };
   }
 
   /** @returns whether there is more to do at once */
   async run(): Promise<boolean> {
-    const client = watchedSession(
-      sessionConfig({
-        url: this.databaseUrl,
-        applicationName: 'archive-keeper',
-        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-        lockTimeoutMs: LOCK_TIMEOUT_MS,
-      }),
-    );
-    // The statement under way fails with it; nothing else is to be done.
-    client.on('error', (error) => this.logger.warn({ err: error }, 'the session of the archive was lost'));
-    await client.connect();
-    try {
-      const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS taken', [
-        ...KEEPER_LOCK,
-      ]);
-      return rows[0]?.taken === true && (await this.work(runOn(client)));
-    } finally {
-      // The server ends a session some time after its client did; the next round must not meet its lock. A lost session has none.
-      await client.query('SELECT pg_advisory_unlock_all()').catch(() => 'lost');
-      await client.end();
-    }
+    return (await withKeeperLock(this.session, this.logger, (run) => this.work(run))) ?? false;
   }
 
   /** The round under way ends soon; what it leaves is found by the next one. */
@@ -93,27 +74,10 @@ export class ArchiveKeeper {
   }
 
   private async work(run: RunStatement): Promise<boolean> {
-    await this.expectItsFolder(run);
+    await expectKnownFolder(run, this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
     for (const archive of await unfinishedArchives(run)) await this.finish(run, archive);
     return this.writeNext(run);
-  }
-
-  /** An empty folder, or that of another installation, would part the archives: nothing leaves for it. */
-  private async expectItsFolder(run: RunStatement): Promise<void> {
-    const names = await newestArchives(run, KNOWN_ARCHIVES);
-    for (const name of names) {
-      // One that cannot be read says nothing about the folder: the next one may.
-      const manifest = await this.files.manifest(name).catch((error: unknown) => {
-        this.logger.error({ err: error, archive: name }, 'the manifest of an archive cannot be read');
-        return null;
-      });
-      if (manifest) return;
-    }
-    if (names.length > 0)
-      throw new Error(
-        `ARCHIVE_DIR has none of the newest archives (${names.join(', ')}): nothing leaves for this folder`,
-      );
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
@@ -182,42 +146,4 @@ export class ArchiveKeeper {
     await noteRemoved(run, name);
     this.logger.info({ archive: name, attempts: removed }, 'old attempts are in the archive');
   }
-}
-
-/** An archive that is begun with its first row, and recorded before that. */
-class Writing {
-  private writer: ArchiveWriter | null = null;
-  rows = 0;
-
-  constructor(
-    private readonly files: ArchiveFiles,
-    private readonly run: RunStatement,
-  ) {}
-
-  get characters(): number {
-    return this.writer?.written ?? 0;
-  }
-
-  async add(row: { id: string; line: string }): Promise<void> {
-    if (!this.writer) {
-      const name = newId('attempts').replace('_', '-');
-      await beginArchive(this.run, name);
-      this.writer = await this.files.begin(name);
-    }
-    await this.writer.add(row);
-    this.rows += 1;
-  }
-
-  async finish(): Promise<Manifest | null> {
-    return (await this.writer?.finish()) ?? null;
-  }
-
-  async abort(): Promise<void> {
-    await this.writer?.abort();
-  }
-}
-
-function runOn(client: WatchedSession): RunStatement {
-  return async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> =>
-    (await client.query(text, [...values])).rows as Row[];
 }

@@ -4,14 +4,31 @@ import type { PrismaService } from '../prisma.service.js';
 
 /** The statement that a repository sends, as it sends it. */
 export function recorded(send: (prisma: PrismaService) => Promise<unknown>): Prisma.Sql {
-  const sent: Prisma.Sql[] = [];
-  const $queryRaw = (texts: readonly string[], ...values: unknown[]): Promise<unknown[]> => {
-    sent.push(Prisma.sql(texts, ...values));
-    return Promise.resolve([]);
-  };
+  const { prisma, sent } = recorder();
   // What it makes of no rows is of no interest.
-  send({ $queryRaw } as unknown as PrismaService).catch(() => undefined);
-  const [statement] = sent;
+  send(prisma).catch(() => undefined);
+  return firstOf(sent);
+}
+
+/** The same of one that is sent later, together with others. */
+export async function recordedInGroup(send: (prisma: PrismaService) => Promise<unknown>): Promise<Prisma.Sql> {
+  const { prisma, sent } = recorder();
+  await send(prisma);
+  return firstOf(sent);
+}
+
+function recorder(): { prisma: PrismaService; sent: Prisma.Sql[] } {
+  const sent: Prisma.Sql[] = [];
+  const recordAs =
+    <Answer>(answer: Answer) =>
+    (texts: readonly string[], ...values: unknown[]): Promise<Answer> => {
+      sent.push(Prisma.sql(texts, ...values));
+      return Promise.resolve(answer);
+    };
+  return { prisma: { $queryRaw: recordAs([]), $executeRaw: recordAs(0) } as unknown as PrismaService, sent };
+}
+
+function firstOf([statement]: readonly Prisma.Sql[]): Prisma.Sql {
   if (!statement) throw new Error('no statement was sent');
   return statement;
 }

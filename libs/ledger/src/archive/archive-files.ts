@@ -6,11 +6,15 @@ import { dirname, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 
+/** Whose rows an archive may hold: a name of an archive begins with it. */
+export const ARCHIVED_TABLES = ['attempts', 'webhook_deliveries', 'webhook_attempts'] as const;
+export type ArchivedTable = (typeof ARCHIVED_TABLES)[number];
+
 /** What an archive holds, and how to find out whether it still does. */
 export interface Manifest {
   version: 1;
   name: string;
-  table: 'attempts';
+  table: ArchivedTable;
   /** Rows, one JSON object a line. */
   rows: number;
   first_id: string;
@@ -31,11 +35,18 @@ export type FileState =
   /** Its bytes are not those of the manifest. */
   | 'changed';
 
-const NAME = /^attempts-[0-9a-z]{26}$/;
+const NAME = new RegExp(`^(${ARCHIVED_TABLES.join('|')})-[0-9a-z]{26}$`);
 
 /** Archives are named by us; a name that comes from elsewhere must not lead out of the folder. */
 export function isArchiveName(name: string): boolean {
   return NAME.test(name);
+}
+
+/** @throws for what is no name of an archive */
+export function tableOfArchive(name: string): ArchivedTable {
+  const table = ARCHIVED_TABLES.find((one) => NAME.exec(name)?.[1] === one);
+  if (table === undefined) throw new Error(`${JSON.stringify(name)} is no name of an archive`);
+  return table;
 }
 
 const LINE_FEED = 0x0a;
@@ -58,7 +69,7 @@ export class ArchiveFiles {
     const text = await readFile(this.pathsOf(name).manifest, 'utf8').catch(orNullWhenMissing);
     if (text === null) return null;
     const manifest = JSON.parse(text) as Partial<Manifest>;
-    if (manifest.version !== 1 || manifest.name !== name || manifest.table !== 'attempts')
+    if (manifest.version !== 1 || manifest.name !== name || manifest.table !== tableOfArchive(name))
       throw new Error(`the manifest of ${name} is none of this version`);
     return manifest as Manifest;
   }
@@ -105,7 +116,7 @@ export class ArchiveFiles {
   }
 
   private pathsOf(name: string): Paths {
-    if (!isArchiveName(name)) throw new Error(`${JSON.stringify(name)} is no name of an archive`);
+    tableOfArchive(name);
     const data = join(this.folder, `${name}.ndjson.gz`);
     return { name, folder: this.folder, data, part: `${data}.part`, manifest: join(this.folder, `${name}.json`) };
   }
@@ -177,7 +188,7 @@ export class ArchiveWriter {
     const manifest: Manifest = {
       version: 1,
       name: paths.name,
-      table: 'attempts',
+      table: tableOfArchive(paths.name),
       rows: this.rows,
       first_id: this.firstId,
       last_id: this.lastId,

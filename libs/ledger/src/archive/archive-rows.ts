@@ -1,6 +1,6 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
-import { digestOfLine, type Manifest } from './archive-files.js';
+import { digestOfLine, type ArchivedTable, type Manifest } from './archive-files.js';
 
 export interface ArchiveRow {
   name: string;
@@ -14,6 +14,8 @@ export interface ArchiveRow {
   begun_at: Date;
   removed_at: Date | null;
   restored_at: Date | null;
+  /** The partition that it holds, or a part of; null: attempts of receipts. */
+  released: string | null;
 }
 
 /** A row that was read in its order; null: it stays for now. */
@@ -23,7 +25,7 @@ export interface ScannedRow {
 }
 
 const COLUMNS = Prisma.raw(
-  'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at',
+  'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at, released',
 );
 
 /** Of a row `a` that is here: it came back, and its archive will take it again. One that this archive did not take leaves with another. */
@@ -45,9 +47,12 @@ export function scanAttempts(
       FROM attempts a WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4`);
 }
 
-/** Recorded before its file is begun: whatever becomes of it is found by this row. */
-export async function beginArchive(run: RunStatement, name: string): Promise<void> {
-  await run(Prisma.sql`INSERT INTO archives (name) VALUES (${name})`);
+/**
+ * Recorded before its file is begun: whatever becomes of it is found by this row.
+ * @param released the partition that it holds, or a part of; null: attempts of receipts
+ */
+export async function beginArchive(run: RunStatement, name: string, released: string | null = null): Promise<void> {
+  await run(Prisma.sql`INSERT INTO archives (name, released) VALUES (${name}, ${released})`);
 }
 
 export async function noteWritten(run: RunStatement, manifest: Manifest): Promise<void> {
@@ -80,18 +85,38 @@ export async function noteRemoved(run: RunStatement, name: string): Promise<void
      WHERE name = ${name} AND state = 'written'`);
 }
 
-/** Rows that came back may leave again: their archive holds them still. */
+/** Rows that came back may leave again: their archive holds them still. Those of a partition leave with the one that they are in now. */
 export async function endRestored(run: RunStatement, days: number): Promise<void> {
   await run(Prisma.sql`
-    UPDATE archives SET state = 'written'
+    UPDATE archives SET state = CASE WHEN released IS NULL THEN 'written'::archive_state ELSE 'removed' END
      WHERE state = 'restored' AND restored_at < now() - make_interval(days => ${days}::int4)`);
 }
 
-/** What a process before this one has left to do, the oldest first. */
+/** What a process before this one has left to do, the oldest first. Those of partitions are their keeper's. */
 export function unfinishedArchives(run: RunStatement): Promise<ArchiveRow[]> {
-  return run<ArchiveRow>(
-    Prisma.sql`SELECT ${COLUMNS} FROM archives WHERE state IN ('writing', 'written') ORDER BY begun_at LIMIT 100`,
-  );
+  return run<ArchiveRow>(Prisma.sql`
+    SELECT ${COLUMNS} FROM archives
+     WHERE state IN ('writing', 'written') AND released IS NULL ORDER BY begun_at LIMIT 100`);
+}
+
+/** Of one partition, in the order of their rows. */
+export function archivesOfPartition(run: RunStatement, partition: string): Promise<ArchiveRow[]> {
+  return run<ArchiveRow>(Prisma.sql`
+    SELECT ${COLUMNS} FROM archives WHERE released = ${partition} AND state IN ('writing', 'written') ORDER BY name`);
+}
+
+/** Its rows are still in the database: they are written anew. */
+export async function abandonArchivesOf(run: RunStatement, partition: string): Promise<void> {
+  await run(Prisma.sql`
+    UPDATE archives SET state = 'abandoned' WHERE released = ${partition} AND state IN ('writing', 'written')`);
+}
+
+/** Whether rows of partitions have been brought back within so many days, and are to stay for now. */
+export async function hasRestoredPartitions(run: RunStatement, days: number): Promise<boolean> {
+  const rows = await run(Prisma.sql`
+    SELECT 1 FROM archives WHERE state = 'restored' AND released IS NOT NULL
+       AND restored_at > now() - make_interval(days => ${days}::int4) LIMIT 1`);
+  return rows.length > 0;
 }
 
 /** The newest archives that were whole once: the right folder has at least one of them. */
@@ -127,19 +152,19 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
  * Rows of an archive, as they were; those that are here already stay as they are. A column that the table has got since has its default, one
  * that it has no more is in the file alone. @returns how many came back
  */
-export async function restoreAttempts(run: RunStatement, lines: readonly string[]): Promise<number> {
+export async function restoreRows(run: RunStatement, table: ArchivedTable, lines: readonly string[]): Promise<number> {
   const columns = await run<{ name: string }>(Prisma.sql`
     SELECT attname::text AS name FROM pg_attribute
-     WHERE attrelid = 'attempts'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
+     WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
   let cameBack = 0;
   for (const [keys, alike] of groupByKeys(lines)) {
     const names = columns.map(({ name }) => name).filter((name) => keys.has(name));
     const [into, from] = [names.map((name) => `"${name}"`), names.map((name) => `r."${name}"`)];
     const rows = await run(Prisma.sql`
-      INSERT INTO attempts (${Prisma.raw(into.join(', '))})
+      INSERT INTO ${Prisma.raw(table)} (${Prisma.raw(into.join(', '))})
       SELECT ${Prisma.raw(from.join(', '))}
-        FROM unnest(${alike}::text[]) AS line, jsonb_populate_record(NULL::attempts, line::jsonb) AS r
-      ON CONFLICT (id) DO NOTHING RETURNING id`);
+        FROM unnest(${alike}::text[]) AS line, jsonb_populate_record(NULL::${Prisma.raw(table)}, line::jsonb) AS r
+      ON CONFLICT DO NOTHING RETURNING 1`);
     cameBack += rows.length;
   }
   return cameBack;

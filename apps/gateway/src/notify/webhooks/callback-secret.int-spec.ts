@@ -74,11 +74,11 @@ test('what was taken before the rule is answered as ever, and its callback is no
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     VALUES (${newId('evt')}, ${fixture.gateway.merchantId}, 'receipt.unknown', ${first.body.id}, '{}')`;
   const delivery = async () =>
-    fixture.gateway.prisma.webhookDelivery.findFirst({
-      where: { subjectId: first.body.id },
-      include: { attempts: true },
-    });
+    fixture.gateway.prisma.webhookDelivery.findFirst({ where: { subjectId: first.body.id } });
   while ((await delivery())?.state !== 'failed') await new Promise((resolve) => setTimeout(resolve, 20));
-  expect((await delivery())?.attempts).toMatchObject([{ number: 1, outcome: 'not_sent', httpStatus: null }]);
+  const attempts = await fixture.gateway.prisma.webhookAttempt.findMany({
+    where: { deliveryId: (await delivery())?.id ?? '' },
+  });
+  expect(attempts).toMatchObject([{ number: 1, outcome: 'not_sent', httpStatus: null }]);
   expect(receiver.received).toHaveLength(receivedBefore);
 });

@@ -2,15 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
-import { ClearDeliveries } from './clear-deliveries.js';
 import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.js';
 import { EndpointLease } from './endpoint-lease.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 import { SendDeliveries } from './send-deliveries.js';
 
 const POLL_EVERY_MS = 500;
-/** Days pass until something is old. */
-const CLEAR_EVERY_MS = 600_000;
 /** Receivers that are served at the same time by this process, and of these how many that fail. */
 const PLACES = 80;
 const PLACES_OF_FAILING = 16;
@@ -28,31 +25,28 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   private isCrowded = false;
   private placeIsFree = new AbortController();
   private claiming: Promise<void> | null = null;
-  private readonly rounds: readonly Periodic[];
+  private readonly planning: Periodic;
 
   constructor(
     plan: PlanDeliveries,
     private readonly sender: SendDeliveries,
     private readonly deliveries: DeliveryRepository,
-    clearing: ClearDeliveries,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     // What a round could not do, because the database is away or a lock was not to be had, the next one does.
-    this.rounds = [
-      { name: 'planning deliveries', everyMs: POLL_EVERY_MS, run: () => plan.execute() },
-      { name: 'clearing deliveries', everyMs: CLEAR_EVERY_MS, run: () => clearing.execute() },
-    ].map((work) => new Periodic(work, logger));
+    const work = { name: 'planning deliveries', everyMs: POLL_EVERY_MS, run: () => plan.execute() };
+    this.planning = new Periodic(work, logger);
   }
 
   onApplicationBootstrap(): void {
-    for (const round of this.rounds) round.start();
+    this.planning.start();
     this.claiming = this.claimAgainAndAgain();
   }
 
   /** A request that is under way ends within its own deadline; what is cut off is sent again. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await Promise.all([this.claiming, ...this.rounds.map((round) => round.stop())]);
+    await Promise.all([this.claiming, this.planning.stop()]);
     await Promise.all(this.turns);
   }
 

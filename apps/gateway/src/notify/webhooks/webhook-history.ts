@@ -37,8 +37,9 @@ export interface WebhookAttemptView {
   answer: string | null;
 }
 
-const WITH_ATTEMPTS = { attempts: { orderBy: { number: 'asc' } } } as const;
-type DeliveryRow = Prisma.WebhookDeliveryGetPayload<{ include: { attempts: true } }>;
+type WithoutAttempts = Prisma.WebhookDeliveryGetPayload<object>;
+type AttemptRow = Prisma.WebhookAttemptGetPayload<object>;
+type DeliveryRow = WithoutAttempts & { attempts: AttemptRow[] };
 
 /** One delivery with the request that carries it. */
 export interface DeliveryWithRequest extends DeliveryView {
@@ -99,9 +100,8 @@ export class WebhookHistory {
       },
       orderBy: { id: 'desc' },
       take: limit + 1,
-      include: WITH_ATTEMPTS,
     });
-    return pageOf(rows, limit, deliveryView);
+    return pageOf(await this.withAttempts(rows), limit, deliveryView);
   }
 
   private async assertOwn(merchantId: string, webhookId: string): Promise<void> {
@@ -114,11 +114,21 @@ export class WebhookHistory {
 
   private async read(merchantId: string, ids: readonly string[]): Promise<DeliveryRow[]> {
     if (ids.length === 0) return [];
-    return this.prisma.webhookDelivery.findMany({
+    const rows = await this.prisma.webhookDelivery.findMany({
       where: { id: { in: [...ids] }, merchantId },
       orderBy: { id: 'desc' },
-      include: WITH_ATTEMPTS,
     });
+    return this.withAttempts(rows);
+  }
+
+  /** No relation of the schema: partitions have no foreign key between the two tables. */
+  private async withAttempts(rows: readonly WithoutAttempts[]): Promise<DeliveryRow[]> {
+    if (rows.length === 0) return [];
+    const attempts = await this.prisma.webhookAttempt.findMany({
+      where: { deliveryId: { in: rows.map(({ id }) => id) } },
+      orderBy: [{ deliveryId: 'asc' }, { number: 'asc' }],
+    });
+    return rows.map((row) => ({ ...row, attempts: attempts.filter(({ deliveryId }) => deliveryId === row.id) }));
   }
 }
 

@@ -5,7 +5,6 @@ import { EventsModule } from '../events/events.module.js';
 import { MessagesModule } from '../messages/messages.module.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN, WEBHOOK_GUARD } from '../../tokens.js';
-import { ClearDeliveries } from './clear-deliveries.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { DisableEndpoint } from './disable-endpoint.js';
@@ -36,7 +35,6 @@ import { WebhooksController } from './webhooks.controller.js';
     DeliveryRepository,
     RequestPlaces,
     SendDeliveries,
-    ClearDeliveries,
     DeliveryLoop,
     {
       provide: WEBHOOK_GUARD,

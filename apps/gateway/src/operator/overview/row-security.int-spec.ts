@@ -33,7 +33,7 @@ describe('row-level security', () => {
     const { rows } = await asOwner<{ name: string; is_on: boolean; has_merchant: boolean }>(
       `SELECT c.relname AS name, c.relrowsecurity AS is_on,
               EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'merchant_id') AS has_merchant
-         FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`,
+         FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace`,
     );
     // A new table has a merchant's id, or says in scripts/lib/row-security.mjs whose its rows are.
     expect(rows.filter(({ name, has_merchant: has }) => !has && !(name in OWNERS) && !SHARED.includes(name))).toEqual(

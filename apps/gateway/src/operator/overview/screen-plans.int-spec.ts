@@ -1,8 +1,11 @@
-// Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is.
+// Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is; so is what sends
+// webhooks, over twelve partitions.
 import pg from 'pg';
 import { Prisma, type PrismaService } from '#database';
-import { createTestDatabase, planOf, recorded, type TestDatabase } from '#database/testing';
+import { createTestDatabase, planOf, recorded, recordedInGroup, type TestDatabase } from '#database/testing';
+import { insertDeliveries, type NewDelivery } from '../../notify/webhooks/delivery-rows.js';
 import { deliverySearch, WALKED } from '../../notify/webhooks/delivery-search.js';
+import { DeliveryRepository, type ClaimedEndpoint } from '../../notify/webhooks/delivery.repository.js';
 import { givenUp } from '../../notify/webhooks/recover-deliveries.js';
 import { SessionRepository } from '../../access/people/sessions/session.repository.js';
 import { Users } from '../../access/people/users/users.js';
@@ -18,6 +21,7 @@ import { MAX_UNDER_WAY, sumsBetween, sumsOf, sumsOfAll, underWayOfAll } from './
 
 /** PLAN_ROWS=1000000 shows the same at a size that takes minutes to make. */
 const ROWS = Number(process.env['PLAN_ROWS'] ?? 60_000);
+const PARTITIONS = 12;
 const MERCHANT = 'mer_7';
 let database: TestDatabase;
 /** The superuser, which may take each role. */
@@ -47,6 +51,7 @@ beforeAll(async () => {
     `${ULID('pay')}, 'mer_' || n % 50, 'pac_' || n % 50, ${ULID('rcp')}, 'payme', 'inbound',
      (CASE WHEN n % 900 = 7 THEN 'pending' ELSE 'captured' END)::payment_state, n, 'ref-' || n, now(), ${AT}`,
   );
+  for (const table of ['webhook_deliveries', 'webhook_attempts']) await makePartitions(table);
   await client.query(`INSERT INTO webhook_endpoints (id, merchant_id, url, events)
     SELECT 'whk_' || n, 'mer_' || n, 'https://a.example', '{*}' FROM generate_series(0, 49) AS n`);
   await insert(
@@ -98,11 +103,29 @@ beforeAll(async () => {
     `'mer_' || n % 500, '2026-01-01'::date + n / 500, 1, 1`,
   );
   await client.query('VACUUM ANALYZE');
+  // Autovacuum analyses partitions and never their table: nothing is known of it but what they say.
+  await client.query(
+    `DELETE FROM pg_statistic s USING pg_class c WHERE c.oid = s.starelid AND c.relkind = 'p';
+     UPDATE pg_class SET reltuples = -1 WHERE relkind = 'p'`,
+  );
 });
 afterAll(async () => {
   await client?.end();
   await database?.drop();
 });
+
+/** Twelve, over which the rows are spread evenly. */
+async function makePartitions(table: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
+  for (const { name } of rows) await client.query(`DROP TABLE parts.${name}`);
+  const at = (part: number): string => `'dlv_01kz${String(Math.round((part * ROWS) / PARTITIONS)).padStart(22, '0')}'`;
+  for (let part = 0; part < PARTITIONS; part += 1) {
+    const from = part === 0 ? 'MINVALUE' : at(part);
+    const to = part === PARTITIONS - 1 ? 'MAXVALUE' : at(part + 1);
+    const [name, bounds] = [`${table}_part_${String(part)}`, `FROM (${from}) TO (${to})`];
+    await client.query('SELECT create_partition($1, $2, $3)', [table, name, bounds]);
+  }
+}
 
 const HORIZON = { limit: Prisma.sql`pg_snapshot_xmin(pg_current_snapshot())` } as unknown as EventHorizon;
 const SESSION_SETTINGS = { SESSION_IDLE_SECONDS: 1_800, STEP_UP_SECONDS: 300 } as unknown as GatewaySettings;
@@ -137,6 +160,12 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
   'deliveries that wait': { statement: deliverySearch(asTenant, { state: 'pending' }, page) },
   'deliveries by status': { statement: deliverySearch(asTenant, { http_status: '5xx' }, page), most: WALKED },
   'deliveries by subject': { statement: deliverySearch(asTenant, { subject_id: receiptId }, page), most: 1 },
+  'attempts of deliveries': {
+    statement: Prisma.sql`SELECT * FROM webhook_attempts
+      WHERE delivery_id IN (${Prisma.join([607, 30_607, 59_957].map((n) => `dlv_01kz${String(n).padStart(22, '0')}`))})
+      ORDER BY delivery_id, number`,
+    most: 3,
+  },
   'what recover finds': { statement: givenUp({ ...asTenant, from: day('2026-01-01'), to: day('2026-01-20') }) },
   'a timeline': {
     statement: timelinePage(
@@ -183,6 +212,24 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
   },
 };
 
+const DELIVERY_ID = `dlv_01kz${'907'.padStart(22, '0')}`;
+const LEASE = new Date('2026-01-01T00:00:00Z');
+const ENDPOINT: ClaimedEndpoint = {
+  ...{ id: 'whk_7', merchant_id: MERCHANT, kind: 'endpoint', url: 'https://a.example', failures: 0, is_failing: false },
+  ...{ wakes: 0n, lease_until: LEASE, batch_size: 1, concurrency: 8 },
+};
+const DELIVERY: NewDelivery = {
+  ...{ merchantId: MERCHANT, endpointId: 'whk_7', url: 'https://a.example', eventPosition: 1n, eventId: 'evt_1' },
+  ...{ type: 'receipt.accepted', subjectId: 'rcp_of_no_other' },
+};
+
+const RECORDED_ATTEMPTS = await recordedInGroup((prisma) =>
+  new DeliveryRepository(prisma).record(
+    { deliveryId: DELIVERY_ID, number: 2, durationMs: 1, outcome: 'timeout', httpStatus: null, answer: null },
+    { kind: 'retry', delayMs: 5_000 },
+  ),
+);
+
 /** Few rows by nature. */
 const SMALL = new Set([
   'provider_accounts',
@@ -204,6 +251,22 @@ const OF_PROGRAMS: typeof STATEMENTS = {
         ]),
       ),
     ),
+  },
+  'deliveries that are due': {
+    statement: recorded((prisma) => new DeliveryRepository(prisma).due('whk_7', 64)),
+    most: ROWS / 900 + 1,
+  },
+  'an endpoint that is released': {
+    statement: recorded((prisma) =>
+      new DeliveryRepository(prisma).release(ENDPOINT, 'succeeded', { pauseMs: 0, concurrency: 8 }),
+    ),
+    most: ROWS / 900 + 1,
+  },
+  // By their ids, or as few as this by what waits.
+  'attempts that are recorded': { statement: RECORDED_ATTEMPTS, most: ROWS / 900 + 1 },
+  'deliveries that are made': {
+    statement: recorded((prisma) => insertDeliveries(prisma, [DELIVERY])),
+    most: 10,
   },
   'a day of all merchants': { statement: sumsOfAll(day('2026-01-02'), day('2026-01-03')) },
   'what is under way of a day of all merchants': { statement: underWayOfAll(day('2026-01-02'), day('2026-01-03')) },

@@ -6,7 +6,8 @@ import {
   findArchive,
   isArchiveName,
   listArchives,
-  restoreAttempts,
+  restoreRows,
+  tableOfArchive,
   type ArchiveRow,
   type FileState,
   type RunStatement,
@@ -30,7 +31,7 @@ interface Verified {
   state: FileState | 'other';
 }
 
-/** `archive …`: attempts that have left the database (docs/archive.md). */
+/** `archive …`: what has left the database (docs/archive.md). */
 @Injectable()
 export class ArchiveCommands {
   constructor(
@@ -98,7 +99,7 @@ export class ArchiveCommands {
     });
     let cameBack = 0;
     for await (const lines of this.files().read(name, AT_ONCE))
-      cameBack += await restoreAttempts(this.statements(), lines);
+      cameBack += await restoreRows(this.statements(), tableOfArchive(name), lines);
     return { name, rows: archive.rows, came_back: cameBack };
   }
 

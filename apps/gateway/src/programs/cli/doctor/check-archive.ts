@@ -13,7 +13,7 @@ export async function checkArchive(
 ): Promise<Finding[]> {
   const [row] = await database.$queryRaw<{ stuck: number; archives: boolean }[]>`
     SELECT (SELECT count(*)::int4 FROM archives
-             WHERE state IN ('writing', 'written')
+             WHERE state IN ('writing', 'written') AND released IS NULL
                AND greatest(begun_at, restored_at + interval '30 days') < now() - interval '1 day') AS stuck,
            EXISTS (SELECT FROM archives WHERE state <> 'abandoned') AS archives`;
   if (!row) throw new Error('the database returned nothing');

@@ -26,7 +26,7 @@ export async function checkTables(database: PrismaService): Promise<Finding[]> {
     database.$queryRaw<{ name: string }[]>`
       SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
         JOIN pg_namespace n ON n.oid = c.relnamespace
-       WHERE NOT i.indisvalid AND n.nspname IN ('public', 'bullmq') ORDER BY 1`,
+       WHERE NOT i.indisvalid AND n.nspname IN ('public', 'parts', 'bullmq') ORDER BY 1`,
     database.$queryRaw<{ name: string; is_done: boolean }[]>`
       SELECT migration_name AS name, finished_at IS NOT NULL AS is_done FROM _prisma_migrations
        WHERE rolled_back_at IS NULL`,

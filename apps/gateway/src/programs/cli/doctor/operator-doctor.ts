@@ -4,6 +4,7 @@ import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
 import { checkArchive } from './check-archive.js';
 import { checkDatabase } from './check-database.js';
+import { checkPartitions } from './check-partitions.js';
 import { checkPooler } from './check-pooler.js';
 import { checkSurroundings } from './check-surroundings.js';
 import { checkTables } from './check-tables.js';
@@ -31,6 +32,7 @@ export class OperatorDoctor {
       findingsOf('tables', () => checkTables(database)),
       findingsOf('work', () => checkWork(database, settings.SECRETS_KEY)),
       findingsOf('archive', () => checkArchive(database, settings)),
+      findingsOf('partitions', () => checkPartitions(database)),
       findingsOf('pooler', () => checkPooler(settings)),
       findingsOf('surroundings', () => checkSurroundings(settings)),
     ]);

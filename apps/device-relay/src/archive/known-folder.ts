@@ -1,0 +1,22 @@
+import { newestArchives, type ArchiveFiles, type RunStatement } from '#ledger';
+import type { Logger } from '#runtime';
+
+/** One of them may be lost; a folder without any is another one. */
+const KNOWN_ARCHIVES = 5;
+
+/** An empty folder, or that of another installation, would part the archives: nothing leaves for it. @throws */
+export async function expectKnownFolder(run: RunStatement, files: ArchiveFiles, logger: Logger): Promise<void> {
+  const names = await newestArchives(run, KNOWN_ARCHIVES);
+  for (const name of names) {
+    // One that cannot be read says nothing about the folder: the next one may.
+    const manifest = await files.manifest(name).catch((error: unknown) => {
+      logger.error({ err: error, archive: name }, 'the manifest of an archive cannot be read');
+      return null;
+    });
+    if (manifest) return;
+  }
+  if (names.length > 0)
+    throw new Error(
+      `ARCHIVE_DIR has none of the newest archives (${names.join(', ')}): nothing leaves for this folder`,
+    );
+}

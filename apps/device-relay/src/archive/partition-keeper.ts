@@ -1,0 +1,215 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Prisma } from '#database';
+import {
+  abandonArchive,
+  abandonArchivesOf,
+  ArchiveFiles,
+  archivesOfPartition,
+  dropReleasedPartition,
+  hasRestoredPartitions,
+  makeNextPartition,
+  notePartitionRound,
+  noteWritten,
+  PARTITIONED_TABLES,
+  readReleasedRows,
+  releasedPartitions,
+  releaseWebhookPartitions,
+  type ArchiveRow,
+  type ReleasedPartition,
+  type RunStatement,
+} from '#ledger';
+import type { Logger } from '#runtime';
+import { RESTORED_DAYS } from './archive-keeper.js';
+import { withKeeperLock, type KeeperSession } from './keeper-session.js';
+import { expectKnownFolder } from './known-folder.js';
+import { Writing } from './writing.js';
+
+/** Of advisory locks: "AR", and the keeper's own. */
+const KEEPER_LOCK = [0x4152, 2] as const;
+/** What reads a partition that no other session sees. */
+const READING_MS = 3_600_000;
+/** What shuts a table: its functions wait 50 ms for each lock, and what they do under it takes milliseconds. */
+const SHUTTING_MS = 2_000;
+const LOCK_TIMEOUT_MS = 100;
+/** lock_not_available, deadlock_detected, query_canceled: it gave way. */
+const GAVE_WAY = new Set(['55P03', '40P01', '57014']);
+/** Steps of one round: a keeper that was away for years goes on in the next one. */
+const MOST_STEPS = 60;
+
+export interface PartitionOptions {
+  /** Days that a delivery is kept after its last attempt. */
+  keepDays: number;
+  /** Where what leaves is archived; null: nowhere. */
+  folder: string | null;
+  rowsAtOnce: number;
+  maxRows: number;
+  /** Characters of one archive, before compression. */
+  maxCharacters: number;
+  /** Between two statements. */
+  pauseMs: number;
+  /** How often it asks again for a lock in one round, and after which pause. */
+  tries: number;
+  retryMs: number;
+}
+
+export const PARTITION_OPTIONS = {
+  ...{ rowsAtOnce: 500, maxRows: 20_000, maxCharacters: 64 * 2 ** 20, pauseMs: 50 },
+  ...{ tries: 40, retryMs: 250 },
+};
+
+/**
+ * Keeps the partitions of webhook deliveries and their attempts, one relay at a time: makes those of the next months, takes off what is older
+ * than it is kept, and drops that, with ARCHIVE_DIR only when files hold it. Each step is one transaction of the database and is found by
+ * the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
+ */
+export class PartitionKeeper {
+  private readonly files: ArchiveFiles | null;
+  private readonly session: KeeperSession;
+  private isStopping = false;
+
+  constructor(
+    databaseUrl: string,
+    private readonly options: PartitionOptions,
+    private readonly logger: Logger,
+  ) {
+    this.files = options.folder === null ? null : new ArchiveFiles(options.folder);
+    this.session = {
+      ...{ databaseUrl, name: 'partition-keeper', lock: KEEPER_LOCK },
+      ...{ statementTimeoutMs: READING_MS, lockTimeoutMs: LOCK_TIMEOUT_MS },
+    };
+  }
+
+  /** @returns whether there is more to do at once: never, partitions are a matter of days */
+  async run(): Promise<false> {
+    await withKeeperLock(this.session, this.logger, (run) => this.work(run));
+    return false;
+  }
+
+  /** The round under way ends soon; what it leaves is found by the next one. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  private async work(run: RunStatement): Promise<void> {
+    await this.makeAhead(run);
+    const isHeld = await this.release(run);
+    if (this.files) await expectKnownFolder(run, this.files, this.logger);
+    for (const partition of await releasedPartitions(run)) await this.leave(run, partition);
+    if (!this.isStopping) await notePartitionRound(run, isHeld);
+  }
+
+  private async makeAhead(run: RunStatement): Promise<void> {
+    for (const table of PARTITIONED_TABLES) {
+      let step = '';
+      for (let steps = 0; step !== 'enough' && steps < MOST_STEPS && !this.isStopping; steps += 1) {
+        const ms = step === 'bound' ? READING_MS : SHUTTING_MS;
+        step = await this.patiently(run, ms, () => makeNextPartition(run, table));
+        if (step === 'made') this.logger.info({ table }, 'a partition was made');
+      }
+    }
+  }
+
+  /** @returns whether what is old enough has to stay */
+  private async release(run: RunStatement): Promise<boolean> {
+    // What was brought back is in the oldest partition, and would be taken off with the next one.
+    if (await hasRestoredPartitions(run, RESTORED_DAYS)) return false;
+    let step = 'released';
+    for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
+      step = await this.patiently(run, SHUTTING_MS, () => releaseWebhookPartitions(run, this.options.keepDays));
+    if (step === 'held') this.logger.warn('an old partition of deliveries stays: too many of them are not finished');
+    return step === 'held';
+  }
+
+  private async leave(run: RunStatement, partition: ReleasedPartition): Promise<void> {
+    if (this.isStopping || (this.files && !(await this.archive(run, this.files, partition)))) return;
+    const isGone = await this.patiently(run, READING_MS, () =>
+      dropReleasedPartition(run, partition.name, this.files !== null),
+    );
+    if (isGone) this.logger.info({ partition: partition.name }, 'an old partition was dropped');
+    else await this.beginAnew(run, partition, 'its archives do not hold what it holds');
+  }
+
+  /** @returns whether all of its rows are in files */
+  private async archive(run: RunStatement, files: ArchiveFiles, partition: ReleasedPartition): Promise<boolean> {
+    const { name: released, table } = partition;
+    let after: string | null = '';
+    for (const archive of await archivesOfPartition(run, released)) {
+      const state = await this.stateOf(run, files, archive);
+      if (state === 'whole') after = (await files.manifest(archive.name))?.last_id ?? '';
+      else if (state !== 'abandoned') return this.beginAnew(run, partition, `${archive.name} is ${state}`);
+    }
+    while (after !== null) {
+      if (this.isStopping) return false;
+      const writing = new Writing(files, run, { table, released });
+      try {
+        after = await this.fill(run, writing, { partition: released, after });
+        const manifest = await writing.finish();
+        if (manifest) await noteWritten(run, manifest);
+      } catch (error) {
+        await writing.abort();
+        throw error;
+      }
+    }
+    return true;
+  }
+
+  /** What an earlier process began: a file with a manifest is whole, one without never counted. */
+  private async stateOf(run: RunStatement, files: ArchiveFiles, { name, state }: ArchiveRow): Promise<string> {
+    const manifest = await files.manifest(name);
+    if (state === 'writing' && !manifest) {
+      await files.discard(name);
+      await abandonArchive(run, name);
+      return 'abandoned';
+    }
+    const found = await files.check(name);
+    if (state === 'writing' && manifest && found === 'whole') {
+      await files.sync();
+      await noteWritten(run, manifest);
+    }
+    return found;
+  }
+
+  /** @returns where to go on; null: there are no more rows */
+  private async fill(
+    run: RunStatement,
+    writing: Writing,
+    from: { partition: string; after: string },
+  ): Promise<string | null> {
+    const { rowsAtOnce: limit, maxRows, maxCharacters, pauseMs } = this.options;
+    let after = from.after;
+    while (!this.isStopping && writing.rows < maxRows && writing.characters < maxCharacters) {
+      const rows = await readReleasedRows(run, { partition: from.partition, after, limit });
+      for (const { id, line } of rows) if (line !== null) await writing.add({ id, line });
+      if (rows.length < limit) return null;
+      after = rows.at(-1)?.id ?? after;
+      await delay(pauseMs);
+    }
+    return after;
+  }
+
+  /** Its rows are all here: the next round writes them anew, under other names. */
+  private async beginAnew(run: RunStatement, partition: ReleasedPartition, why: string): Promise<false> {
+    this.logger.error({ partition: partition.name, why }, 'a partition is archived anew');
+    await abandonArchivesOf(run, partition.name);
+    return false;
+  }
+
+  /** Sessions of the gateways come first: a lock that is not to be had at once is asked for again. */
+  private async patiently<T>(run: RunStatement, ms: number, act: () => Promise<T>): Promise<T> {
+    await run(Prisma.sql`SELECT set_config('statement_timeout', ${String(ms)}, false)`);
+    try {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await act();
+        } catch (error) {
+          const gaveWay = error instanceof Error && 'code' in error && GAVE_WAY.has(String(error.code));
+          if (!gaveWay || tries >= this.options.tries || this.isStopping) throw error;
+          await delay(this.options.retryMs);
+        }
+      }
+    } finally {
+      // A session that was lost has nothing to set.
+      await run(Prisma.sql`SELECT set_config('statement_timeout', ${String(READING_MS)}, false)`).catch(() => []);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { type Prisma, PrismaService, sessionsAt } from '#database';
+import { readPartitions, type PartitionReading, type RunStatement } from '#ledger';
+import { Metrics, Periodic, type Logger } from '#runtime';
+import { FreshReading } from '../fresh-reading.js';
+import { LanesModule } from '../lanes/lanes.module.js';
+import type { RelaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { PARTITION_OPTIONS, PartitionKeeper } from './partition-keeper.js';
+
+const EVERY_MS = 600_000;
+const FIRST_AFTER_MS = 60_000;
+
+/** Keeps the partitions of webhook deliveries (docs/database.md, "Partitions"). */
+@Module({
+  imports: [LanesModule],
+  providers: [
+    {
+      provide: PartitionKeeper,
+      inject: [SETTINGS_TOKEN, LOGGER],
+      useFactory: (settings: RelaySettings, logger: Logger): PartitionKeeper => {
+        const { ARCHIVE_DIR: folder = null, WEBHOOK_KEEP_DAYS: keepDays } = settings;
+        return new PartitionKeeper(sessionsAt(settings), { ...PARTITION_OPTIONS, folder, keepDays }, logger);
+      },
+    },
+  ],
+})
+export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly rounds: Periodic;
+
+  constructor(
+    private readonly keeper: PartitionKeeper,
+    private readonly prisma: PrismaService,
+    @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    const work = { name: 'the partitions', everyMs: EVERY_MS, startsAfterMs: FIRST_AFTER_MS };
+    this.rounds = new Periodic({ ...work, run: () => keeper.run() }, logger);
+  }
+
+  onApplicationBootstrap(): void {
+    const reading = new FreshReading(() => this.read());
+    const metrics = {
+      partitions_ahead_days: {
+        help: 'Days from now to the end of the last partition that has one, of the table that has the fewest',
+        together: 'min',
+        of: ({ daysAhead }: PartitionReading) => daysAhead,
+      },
+      partitions_kept_seconds: {
+        help: 'Since the partitions were last kept by any relay: made, taken off, dropped',
+        together: 'max',
+        of: ({ keptSeconds }: PartitionReading) => keptSeconds,
+      },
+    } as const;
+    for (const [name, { help, together, of }] of Object.entries(metrics))
+      this.metrics.gauge({ name, help, together }, async (gauge) => {
+        const found = await reading.get();
+        gauge.set(found ? of(found) : Number.NaN);
+      });
+    this.rounds.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.keeper.stop();
+    await this.rounds.stop();
+  }
+
+  private async read(): Promise<PartitionReading | null> {
+    const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
+    try {
+      return await readPartitions(run);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'not read for metrics how the partitions stand');
+      return null;
+    }
+  }
+}

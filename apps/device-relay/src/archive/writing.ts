@@ -1,0 +1,45 @@
+import {
+  beginArchive,
+  type ArchivedTable,
+  type ArchiveFiles,
+  type ArchiveWriter,
+  type Manifest,
+  type RunStatement,
+} from '#ledger';
+import { newId } from '#runtime';
+
+/** An archive that is begun with its first row, and recorded before that. */
+export class Writing {
+  private writer: ArchiveWriter | null = null;
+  rows = 0;
+
+  /** @param of the table, and the partition of it, whose rows these are */
+  constructor(
+    private readonly files: ArchiveFiles,
+    private readonly run: RunStatement,
+    private readonly of: { table: ArchivedTable; released?: string } = { table: 'attempts' },
+  ) {}
+
+  get characters(): number {
+    return this.writer?.written ?? 0;
+  }
+
+  async add(row: { id: string; line: string }): Promise<void> {
+    if (!this.writer) {
+      const { table, released } = this.of;
+      const name = newId('x').replace('x_', `${table}-`);
+      await beginArchive(this.run, name, released);
+      this.writer = await this.files.begin(name);
+    }
+    await this.writer.add(row);
+    this.rows += 1;
+  }
+
+  async finish(): Promise<Manifest | null> {
+    return (await this.writer?.finish()) ?? null;
+  }
+
+  async abort(): Promise<void> {
+    await this.writer?.abort();
+  }
+}

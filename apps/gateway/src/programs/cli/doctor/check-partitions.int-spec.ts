@@ -1,0 +1,82 @@
+// Promise: the doctor says when partitions of the next months are missing, were not kept for long, or cannot leave, and what to do.
+import pg from 'pg';
+import type { PrismaService } from '#database';
+import { createTestDatabase, testClient, type TestDatabase } from '#database/testing';
+import { checkPartitions } from './check-partitions.js';
+import type { Finding } from './finding.js';
+
+let database: TestDatabase;
+let prisma: PrismaService;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = testClient(database.url);
+  owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+});
+afterAll(async () => {
+  await prisma?.$disconnect();
+  await owner?.end();
+  await database?.drop();
+});
+
+async function finding(check: string): Promise<Finding | undefined> {
+  return (await checkPartitions(prisma)).find((one) => one.check === check);
+}
+
+/** All but the oldest go, and the last one begins so many days from now. */
+async function endAfter(days: number): Promise<void> {
+  for (const table of ['webhook_deliveries', 'webhook_attempts']) {
+    const { rows } = await owner.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
+    for (const { name } of rows) await owner.query(`DROP TABLE parts.${name}`);
+    await owner.query(
+      `SELECT create_partition($1, $1 || '_a', format('FROM (MINVALUE) TO (%L)', b.id)),
+              create_partition($1, $1 || '_b', format('FROM (%L) TO (MAXVALUE)', b.id))
+         FROM (SELECT first_id_at('dlv', now() + make_interval(days => $2::int4)) AS id) b`,
+      [table, days],
+    );
+  }
+}
+
+test('a new installation has nothing to say about them', async () => {
+  const findings = await checkPartitions(prisma);
+  expect(findings.map(({ state }) => state)).toEqual(['ok', 'ok', 'ok']);
+});
+
+test.each([
+  [80, 'ok'],
+  [60, 'warn'],
+  [20, 'bad'],
+])('partitions for %d days are %s', async (days, state) => {
+  await endAfter(days);
+  const found = await finding('partitions ahead');
+  expect(found).toMatchObject({ state, found: expect.stringContaining(`for ${days} days`) as unknown });
+  expect(found?.do === null).toBe(state === 'ok');
+});
+
+test.each([
+  [1, 'ok'],
+  [7, 'warn'],
+  [72, 'bad'],
+])('kept %d hours ago is %s', async (hours, state) => {
+  await owner.query(`UPDATE partition_rounds SET ended_at = now() - make_interval(hours => $1::int4)`, [hours]);
+  expect(await finding('partitions kept')).toMatchObject({
+    state,
+    found: expect.stringContaining(`${hours} h ago`) as unknown,
+  });
+});
+
+test('what holds a month up is named', async () => {
+  await owner.query(`
+    UPDATE partition_rounds SET is_held = true;
+    INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '300000000');
+    INSERT INTO webhook_endpoints (id, merchant_id, url, events) VALUES ('whk_1', 'mer_1', 'https://a.example', '{*}');
+    INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, created_at)
+    SELECT 'dlv_01ka' || lpad(n::text, 22, '0'), 'mer_1', 'whk_1', n, 'evt_1', 't', 'rcp_1', 'https://a.example', now() - interval '50 days'
+      FROM generate_series(1, 12) AS n`);
+  expect(await finding('partitions that are over')).toMatchObject({
+    state: 'warn',
+    found: expect.stringContaining('whk_1 of mer_1: 12 not delivered') as unknown,
+  });
+});

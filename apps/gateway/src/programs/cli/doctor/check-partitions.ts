@@ -1,0 +1,52 @@
+import type { Prisma, PrismaService } from '#database';
+import { readPartitions, type RunStatement } from '#ledger';
+import { judged, well, type Finding } from './finding.js';
+
+const ADVICE =
+  'docs/alarms.md, "PartitionsBehind": the log of the relays says why; the session that holds the table up is ended with pg_terminate_backend(pid).';
+const HOUR_S = 3_600;
+
+/** Whether the partitions of the months to come are there, and those that are over leave. */
+export async function checkPartitions(database: PrismaService): Promise<Finding[]> {
+  const run: RunStatement = <Row>(statement: Prisma.Sql) => database.$queryRaw<Row[]>(statement);
+  const { daysAhead, keptSeconds, isHeld, waiting } = await readPartitions(run);
+  const kept = `last kept ${String(Math.round(keptSeconds / HOUR_S))} h ago`;
+  return [
+    judged(
+      {
+        check: 'partitions ahead',
+        found: `made for ${daysAhead.toFixed(0)} days, ${kept}`,
+        advice: `A running relay makes them within ten minutes. ${ADVICE}`,
+      },
+      // Half a month later than the keeper would have made the next one.
+      -daysAhead,
+      { warn: -75, bad: -30 },
+    ),
+    judged(
+      {
+        check: 'partitions kept',
+        found: `${kept}, ${String(waiting)} taken off and not dropped`,
+        advice: `Does a relay run? ${ADVICE}`,
+      },
+      keptSeconds,
+      { warn: 6 * HOUR_S, bad: 48 * HOUR_S },
+    ),
+    isHeld ? await heldFinding(database) : well('partitions that are over', 'all have been taken off'),
+  ];
+}
+
+async function heldFinding(database: PrismaService): Promise<Finding> {
+  const rows = await database.$queryRaw<{ endpoint: string; merchant: string; pending: number }[]>`
+    SELECT endpoint_id AS endpoint, merchant_id AS merchant, count(*)::int4 AS pending FROM webhook_deliveries
+     WHERE state = 'pending' AND created_at < now() - interval '7 days'
+     GROUP BY endpoint_id, merchant_id ORDER BY pending DESC LIMIT 3`;
+  const found = rows.map(
+    ({ endpoint, merchant, pending }) => `${endpoint} of ${merchant}: ${String(pending)} not delivered`,
+  );
+  return {
+    check: 'partitions that are over',
+    state: 'warn',
+    found: ['the oldest has more than 5000 deliveries that are not finished', ...found].join('; '),
+    do: 'Its merchant enables the webhook again or deletes it; until then the month stays in the database (docs/webhooks.md, "What is kept").',
+  };
+}

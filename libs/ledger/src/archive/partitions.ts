@@ -1,0 +1,88 @@
+import { Prisma } from '#database';
+import type { RunStatement } from '../attempts/hold-from-copy.js';
+import type { ArchivedTable } from './archive-files.js';
+import type { ScannedRow } from './archive-rows.js';
+
+/** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
+export const PARTITIONED_TABLES = ['webhook_deliveries', 'webhook_attempts'] as const;
+type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
+
+/**
+ * One step on the way to partitions for three months ahead.
+ * @returns `enough`: there are; `bound`: the next step reads the last partition beside its writers, for as long as that takes
+ */
+export async function makeNextPartition(run: RunStatement, table: PartitionedTable): Promise<string> {
+  const [row] = await run<{ step: string }>(Prisma.sql`SELECT make_next_partition(${table}) AS step`);
+  return stepOf(row);
+}
+
+/** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of the oldest may not leave */
+export async function releaseWebhookPartitions(run: RunStatement, keepDays: number): Promise<string> {
+  const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_webhook_partitions(${keepDays}::int4) AS step`);
+  return stepOf(row);
+}
+
+export interface ReleasedPartition {
+  name: string;
+  table: ArchivedTable;
+}
+
+/** Taken off and not dropped yet, the oldest first: what a process before this one has left to do is among them. */
+export function releasedPartitions(run: RunStatement): Promise<ReleasedPartition[]> {
+  return run<ReleasedPartition>(Prisma.sql`
+    SELECT name, of_table AS table FROM released_partitions WHERE dropped_at IS NULL ORDER BY released_at, name`);
+}
+
+/** The next rows of a partition that was taken off, in their order. */
+export function readReleasedRows(
+  run: RunStatement,
+  { partition, after, limit }: { partition: string; after: string; limit: number },
+): Promise<ScannedRow[]> {
+  return run<ScannedRow>(
+    Prisma.sql`SELECT id, line FROM read_released_partition(${partition}, ${after}, ${limit}::int4)`,
+  );
+}
+
+/** @returns false: it holds something else than its archives, and stays */
+export async function dropReleasedPartition(
+  run: RunStatement,
+  partition: string,
+  isArchived: boolean,
+): Promise<boolean> {
+  const [row] = await run<{ is_gone: boolean }>(
+    Prisma.sql`SELECT drop_released_partition(${partition}, ${isArchived}::bool) AS is_gone`,
+  );
+  return row?.is_gone === true;
+}
+
+/** That a round came to its end, by the database's clock. */
+export async function notePartitionRound(run: RunStatement, isHeld: boolean): Promise<void> {
+  await run(Prisma.sql`
+    UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = 'webhooks'`);
+}
+
+export interface PartitionReading {
+  /** From now to the lower bound of the last partition, of the table that has the fewest. */
+  daysAhead: number;
+  /** Since a round last came to its end. */
+  keptSeconds: number;
+  isHeld: boolean;
+  /** Taken off, and not dropped yet. */
+  waiting: number;
+}
+
+export async function readPartitions(run: RunStatement): Promise<PartitionReading> {
+  const [row] = await run<{ days: number; seconds: number; held: boolean; waiting: number }>(Prisma.sql`
+    SELECT (SELECT extract(epoch FROM min(time_of_id(p.lower_id)) - now()) / 86400
+              FROM partitioned_tables() t, partitions_of(t.name) p WHERE p.upper_id IS NULL)::float8 AS days,
+           extract(epoch FROM now() - r.ended_at)::float8 AS seconds, r.is_held AS held,
+           (SELECT count(*)::int4 FROM released_partitions WHERE dropped_at IS NULL) AS waiting
+      FROM partition_rounds r WHERE r.keeper = 'webhooks'`);
+  if (!row) throw new Error('the database returned nothing');
+  return { daysAhead: row.days, keptSeconds: row.seconds, isHeld: row.held, waiting: row.waiting };
+}
+
+function stepOf(row: { step: string } | undefined): string {
+  if (!row) throw new Error('the database returned nothing');
+  return row.step;
+}

@@ -1,0 +1,321 @@
+// Promise: an installation with deliveries gets them in partitions while they are written, without losing one; a migration that is killed is
+// begun again; programs read and write partitions through their tables alone, each merchant its own.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { createEmptyDatabase } from '#database/testing';
+import { newId } from '#runtime';
+import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+
+const FIRST = '20261125160000_webhook_partitions_bound';
+const LAST = '20261125160200_webhook_partitions';
+const adminUrl = process.env['TEST_DATABASE_ADMIN_URL'] ?? '';
+const name = `partitions_${randomBytes(5).toString('hex')}`;
+const urlFor = (role: string): string => {
+  const url = new URL(adminUrl);
+  [url.username, url.pathname] = [role, `/${name}`];
+  return url.href;
+};
+const [migrateDatabaseUrl, databaseUrl] = [urlFor('fiscal_owner'), urlFor('fiscal_app')];
+let owner: pg.Client;
+let programs: pg.Client;
+
+async function asAdmin(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  return client;
+}
+
+beforeAll(async () => {
+  await asAdmin(`CREATE DATABASE ${name} OWNER fiscal_owner`);
+  const migrations = readMigrations().filter(({ name: each }) => each < FIRST);
+  await migrateAsBefore(migrations);
+  owner = await connect(migrateDatabaseUrl);
+  programs = await connect(databaseUrl);
+  await owner.query(`
+    INSERT INTO merchants (id, code, name, tin) SELECT 'mer_' || n, 'm' || n, 'M', '300000000' FROM generate_series(1, 2) AS n;
+    INSERT INTO webhook_endpoints (id, merchant_id, url, events) SELECT 'whk_' || n, 'mer_' || n, 'https://a.example', '{*}' FROM generate_series(1, 2) AS n`);
+});
+afterAll(async () => {
+  await owner?.end();
+  await programs?.end();
+  await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+});
+
+/** With the rights and policies of then: prisma/grants.sql names functions that are not there yet. */
+async function migrateAsBefore(migrations: ReturnType<typeof readMigrations>): Promise<void> {
+  await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
+  const client = await connect(migrateDatabaseUrl);
+  await client.query(`
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO fiscal_app, fiscal_app_tenant;
+    GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO fiscal_app, fiscal_app_tenant`);
+  const merchant = "current_setting('fgw.merchant_id', true)";
+  for (const [table, condition] of [
+    ['webhook_deliveries', `merchant_id = ${merchant}`],
+    [
+      'webhook_attempts',
+      'EXISTS (SELECT FROM webhook_deliveries WHERE webhook_deliveries.id = webhook_attempts.delivery_id)',
+    ],
+  ]) {
+    await client.query(`
+      CREATE POLICY programs ON ${table} TO fiscal_app USING (true) WITH CHECK (true);
+      CREATE POLICY merchant ON ${table} TO fiscal_app_tenant USING (${condition}) WITH CHECK (${condition});
+      ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+  }
+  await client.end();
+}
+
+/** A delivery with an attempt, in one statement, as the release before writes them. */
+async function deliver(client: pg.Client, merchant: 1 | 2 = 1): Promise<string> {
+  const id = newId('dlv');
+  await client.query(
+    `WITH made AS (INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url)
+                   VALUES ($1, $2, $3, 1, 'evt_1', 'receipt.registered', $1, 'https://a.example') RETURNING id)
+     SELECT id FROM made`,
+    [id, `mer_${merchant}`, `whk_${merchant}`],
+  );
+  await client.query(
+    `INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome) VALUES ($1, 1, 1, 'timeout')`,
+    [id],
+  );
+  return id;
+}
+
+async function digest(of: string): Promise<string> {
+  const { rows } = await owner.query<{ digest: string }>(
+    `SELECT md5(string_agg(to_jsonb(t)::text, ',' ORDER BY to_jsonb(t)::text)) AS digest FROM ${of} t`,
+  );
+  return rows[0]?.digest ?? '';
+}
+
+/** Writes deliveries as gateways do, until `during` has ended; ends at the first that is refused. @returns their ids */
+async function writtenDuring(
+  during: (written: readonly string[], goesOn: () => boolean) => Promise<void>,
+): Promise<string[]> {
+  const written: string[] = [];
+  let isOver = false;
+  const writers = Array.from({ length: 2 }, async () => {
+    const client = await connect(databaseUrl);
+    try {
+      while (!isOver) written.push(await deliver(client));
+    } finally {
+      await client.end();
+    }
+  });
+  const all = Promise.all(writers);
+  try {
+    await Promise.race([during(written, () => !isOver), all]);
+  } finally {
+    isOver = true;
+    await all;
+  }
+  return written;
+}
+
+const SCRIPT = `
+  import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
+  await migrate({ migrateDatabaseUrl: ${JSON.stringify(migrateDatabaseUrl)}, databaseUrl: ${JSON.stringify(databaseUrl)} });`;
+
+/** A reader keeps the migration that comes next from the second of its tables: it is killed with the first in hand. */
+async function migrateAndDie(): Promise<void> {
+  const reader = await connect(migrateDatabaseUrl);
+  await reader.query('BEGIN; LOCK TABLE webhook_attempts IN ACCESS SHARE MODE');
+  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = 'webhook_attempts' AND l.database =
+          (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  while (child.exitCode === null && (await owner.query(waiting)).rows.length === 0) await delay(2);
+  child.kill('SIGKILL');
+  await ended;
+  await reader.query('ROLLBACK');
+  await reader.end();
+  expect(child.exitCode).toBeNull();
+}
+
+test('a filled database is converted while deliveries are written; killed in the middle and repeated, nothing is missing or changed', async () => {
+  await owner.query(`
+    INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, state, finished_at)
+    SELECT 'dlv_01ka' || lpad(n::text, 22, '0'), 'mer_' || 1 + n % 2, 'whk_' || 1 + n % 2, n, 'evt_' || n, 't', 'rcp_' || n, 'https://a.example',
+           CASE WHEN n % 9 = 0 THEN 'pending' ELSE 'delivered' END::delivery_state, now() FROM generate_series(1, 20000) AS n;
+    INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome) SELECT id, 1, 1, 'delivered' FROM webhook_deliveries`);
+  const before = [await digest('webhook_deliveries'), await digest('webhook_attempts')];
+  const written = await writtenDuring(async (soFar, goesOn) => {
+    await migrateAndDie();
+    const migrations = readMigrations().filter(({ name: each }) => each < LAST);
+    const { applied } = await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
+    expect(applied).toHaveLength(2);
+    await migrateAndDie();
+    expect((await owner.query(`SELECT to_regnamespace('parts') AS parts`)).rows).toEqual([{ parts: null }]);
+    await migrate({ migrateDatabaseUrl, databaseUrl: undefined });
+    // Rights and policies come with the tables, not with what is set anew after all migrations.
+    expect(await seenBy('mer_2')).toEqual({ deliveries: 10_000, attempts: 10_000 });
+    await migrate({ migrateDatabaseUrl, databaseUrl });
+    const atEnd = soFar.length;
+    while (goesOn() && soFar.length < atEnd + 50) await delay(10);
+  });
+  expect([
+    await digest(`(SELECT * FROM webhook_deliveries WHERE id < 'dlv_01kb')`),
+    await digest(`(SELECT * FROM webhook_attempts WHERE delivery_id < 'dlv_01kb')`),
+  ]).toEqual(before);
+  const { rows } = await owner.query<{ id: string }>(
+    `SELECT id FROM webhook_deliveries WHERE id >= 'dlv_01kb' ORDER BY id`,
+  );
+  expect(rows.map(({ id }) => id)).toEqual([...written].sort());
+  const { rows: numbers } = await owner.query<{ all: number; different: number }>(
+    `SELECT count(*)::int4 AS all, count(DISTINCT sequence)::int4 AS different FROM webhook_deliveries`,
+  );
+  expect(numbers[0]?.different).toBe(numbers[0]?.all);
+}, 180_000);
+
+async function seenBy(merchantId: string): Promise<{ deliveries: number; attempts: number } | undefined> {
+  await programs.query('BEGIN; SET LOCAL ROLE fiscal_app_tenant');
+  await programs.query(`SELECT set_config('fgw.merchant_id', $1, true)`, [merchantId]);
+  const { rows } = await programs.query<{ deliveries: number; attempts: number }>(
+    `SELECT (SELECT count(*)::int4 FROM webhook_deliveries) AS deliveries, (SELECT count(*)::int4 FROM webhook_attempts) AS attempts`,
+  );
+  await programs.query('ROLLBACK');
+  return rows[0];
+}
+
+test('the migration that shuts both tables reads neither', async () => {
+  const empty = await createEmptyDatabase();
+  const client = await connect(empty.ownerUrl);
+  const notices: string[] = [];
+  client.on('notice', ({ message }) => notices.push(message ?? ''));
+  try {
+    const migrations = readMigrations();
+    const before = migrations.filter(({ name: each }) => each < LAST);
+    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations: before });
+    await client.query('SET client_min_messages = debug1');
+    await client.query(`BEGIN; ${migrations.find(({ name: each }) => each === LAST)?.sql ?? ''}; COMMIT`);
+    const implied = notices.filter((notice) => notice.includes('is implied by existing constraints'));
+    for (const table of ['webhook_deliveries_first', 'webhook_attempts_first'])
+      expect(implied.filter((notice) => notice.includes(`"${table}"`))).toHaveLength(1);
+    // Nor is any index or foreign key of theirs made anew.
+    const built = notices.filter((notice) => /building index .* on table "webhook_\w+_first"/.test(notice));
+    expect(built).toEqual([]);
+  } finally {
+    await client.end();
+    await empty.drop();
+  }
+});
+
+test('what was there is the first partition, the last one has no end, and three months stand between', async () => {
+  for (const table of ['webhook_deliveries', 'webhook_attempts']) {
+    const { rows } = await owner.query<{
+      name: string;
+      lower_id: string | null;
+      upper_id: string | null;
+      rows: number;
+    }>(`SELECT p.* FROM partitions_of($1) p ORDER BY lower_id NULLS FIRST`, [table]);
+    expect(rows[0]).toMatchObject({ name: `${table}_first`, lower_id: null });
+    expect(rows.at(-1)?.upper_id).toBeNull();
+    // Each begins where the one before ends.
+    expect(rows.slice(1).map(({ lower_id: lower }) => lower)).toEqual(
+      rows.slice(0, -1).map(({ upper_id: upper }) => upper),
+    );
+    const { rows: ahead } = await owner.query<{ is_far: boolean }>(
+      `SELECT time_of_id($1) BETWEEN now() + interval '3 months' AND now() + interval '4 months' AS is_far`,
+      [rows.at(-1)?.lower_id],
+    );
+    expect(ahead).toEqual([{ is_far: true }]);
+    const { rows: settings } = await owner.query<{ given: string[] }>(
+      `SELECT DISTINCT reloptions AS given FROM partitions_of($1) p JOIN pg_class c ON c.oid = format('parts.%I', p.name)::regclass`,
+      [table],
+    );
+    expect(settings).toHaveLength(1);
+    expect(settings[0]?.given.length).toBeGreaterThan(2);
+  }
+  const { rows } = await owner.query<{ at: Date }>(`SELECT time_of_id(first_id_at('dlv', $1)) AS at`, [
+    '2026-11-25T16:00:00.123Z',
+  ]);
+  expect(rows[0]?.at.toISOString()).toBe('2026-11-25T16:00:00.123Z');
+});
+
+describe('the programs’ roles', () => {
+  const PERMISSION_DENIED = '42501';
+  const refusal = (client: pg.Client, text: string): Promise<string | undefined> =>
+    client.query(text).then(
+      () => undefined,
+      (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
+    );
+
+  test.each(['fiscal_app', 'fiscal_app_tenant'])('%s neither reads nor writes a partition directly', async (role) => {
+    await programs.query(`SET ROLE ${role}`);
+    const { rows } = await owner.query<{ name: string; rows: number }>(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'parts'::regnamespace AND relkind = 'r'`,
+    );
+    expect(rows.length).toBeGreaterThan(7);
+    for (const { name: each } of rows)
+      for (const statement of [
+        `SELECT FROM parts.${each}`,
+        `DELETE FROM parts.${each}`,
+        `UPDATE parts.${each} SET url = ''`,
+        `INSERT INTO parts.${each} DEFAULT VALUES`,
+        `TRUNCATE parts.${each}`,
+        `DROP TABLE parts.${each}`,
+        `ALTER TABLE webhook_deliveries DETACH PARTITION parts.${each}`,
+      ])
+        expect([statement, await refusal(programs, statement)]).toEqual([statement, PERMISSION_DENIED]);
+    expect(await refusal(programs, 'CREATE TABLE parts.mine (id int)')).toBe(PERMISSION_DENIED);
+    const { rows: rights } = await owner.query<{ rights: number }>(
+      `SELECT count(*)::int4 AS rights FROM pg_class c, unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS v(verb)
+        WHERE c.relnamespace = 'parts'::regnamespace AND c.relkind = 'r' AND has_table_privilege($1, c.oid, v.verb)`,
+      [role],
+    );
+    expect(rights).toEqual([{ rights: 0 }]);
+  });
+
+  test('a merchant finds its own through the table, and writes for no other', async () => {
+    await programs.query('RESET ROLE');
+    const { rows: all } = await programs.query<{ n: number }>('SELECT count(*)::int4 AS n FROM webhook_deliveries');
+    await programs.query(`SET ROLE fiscal_app_tenant; SET fgw.merchant_id = 'mer_2'`);
+    const { rows } = await programs.query<{ deliveries: number; attempts: number; strangers: number }>(
+      `SELECT count(*)::int4 AS deliveries, count(*) FILTER (WHERE merchant_id <> 'mer_2')::int4 AS strangers,
+              (SELECT count(*)::int4 FROM webhook_attempts) AS attempts FROM webhook_deliveries`,
+    );
+    expect(rows).toEqual([{ deliveries: 10_000, strangers: 0, attempts: 10_000 }]);
+    expect(all[0]?.n).toBeGreaterThan(20_000);
+    await expect(deliver(programs, 1)).rejects.toThrow(/row-level security/);
+    await deliver(programs, 2);
+  });
+
+  test('no merchant’s statement makes, takes off, reads or drops a partition', async () => {
+    await programs.query('RESET ROLE; SET ROLE fiscal_app_tenant');
+    for (const call of [
+      `make_next_partition('webhook_deliveries')`,
+      'release_webhook_partitions(1)',
+      `read_released_partition('x', '', 1)`,
+      `drop_released_partition('x', false)`,
+      `create_partition('webhook_deliveries', 'x', 'DEFAULT')`,
+    ])
+      expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
+    await programs.query('RESET ROLE');
+    for (const call of [
+      `create_partition('webhook_deliveries', 'x', 'DEFAULT')`,
+      `shut_partitioned_table('webhook_deliveries')`,
+    ])
+      expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
+    // Only names of the list are taken.
+    for (const call of [
+      `make_next_partition('receipts')`,
+      `drop_released_partition('webhook_deliveries_first', false)`,
+    ])
+      expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, 'P0002']);
+    for (const statement of [
+      `INSERT INTO released_partitions VALUES ('webhook_deliveries_first', 'webhook_deliveries')`,
+    ])
+      expect(await refusal(programs, statement)).toBe(PERMISSION_DENIED);
+  });
+});
