@@ -1,6 +1,7 @@
 // Promise: who steals a dump of the database, the queue or the logs finds no token, no secret and no key of a register in it.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { newAccessToken } from '../../apps/gateway/src/access/oauth/access-token.js';
 import { newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
 import { until } from '../system/until.js';
@@ -8,6 +9,7 @@ import { SecretsRig } from './secrets-rig.js';
 
 const CALLS = 10_000;
 const AT_ONCE = 8;
+const BUSY_MS = 60_000;
 const FORM = 'application/x-www-form-urlencoded';
 
 let rig: SecretsRig;
@@ -28,8 +30,14 @@ async function call(
   { headers = {}, body }: { headers?: Record<string, string>; body?: string | URLSearchParams } = {},
 ): Promise<Record<string, unknown>> {
   calls += 1;
-  const response = await fetch(`${rig.base}${path}`, { method, headers, ...(body !== undefined && { body }) });
-  const text = await response.text();
+  let response: Response;
+  let text: string;
+  // A busy database is answered with 503, which a client repeats.
+  for (const deadline = Date.now() + BUSY_MS; ; await delay(500)) {
+    response = await fetch(`${rig.base}${path}`, { method, headers, ...(body !== undefined && { body }) });
+    text = await response.text();
+    if (response.status !== 503 || Date.now() > deadline) break;
+  }
   if (response.status >= 500) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   const type = response.headers.get('content-type') ?? '';
   return text !== '' && type.includes('json') ? (JSON.parse(text) as Record<string, unknown>) : {};

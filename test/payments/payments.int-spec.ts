@@ -11,7 +11,7 @@ const HOLDS = [
 
 describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name, payment) => {
   it('answers with the money taken, the receipt registered and the link at the provider', async () => {
-    const { status, body } = await fixture.pay(payment);
+    const { status, body } = await fixture.pay(payment, { prefer: 'wait=60' });
     expect({ status, of: body.status, receipt: body.receipt.status }).toEqual({
       ...{ status: 201, of: 'captured', receipt: 'registered' },
     });
