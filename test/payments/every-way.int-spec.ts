@@ -1,9 +1,9 @@
 // Through every way of paying money and receipt agree, whatever is lost, late, refused or gone in between.
 import { until } from '../system/until.js';
 import type { PaymentsFixture } from './payments-fixture.js';
-import { paymentsFixture, PRICE } from './payments-fixture.js';
+import { IMPATIENT, LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture();
+const fixture = paymentsFixture(IMPATIENT);
 
 interface Way {
   payment: Record<string, unknown>;
@@ -184,7 +184,7 @@ describe.each(Object.entries(WAYS))('%s', (name, way) => {
   it.each(strikesOf(name))(
     'takes the money once and registers once, though %s strikes again and again',
     async (fault) => {
-      await fixture.faults({ fault, next: 3, delay_ms: fault === 'delay' ? 1_500 : 300 });
+      await fixture.faults({ fault, next: 3, delay_ms: fault === 'delay' ? LATE_MS : 300 });
       const id = await pay();
       await fixture.faults();
       await settleNextAction(id);

@@ -1,8 +1,8 @@
 // Money and receipt travel together: no customer is charged without a receipt, and none has a receipt without having paid.
 import { until } from '../system/until.js';
-import { paymentsFixture, PRICE } from './payments-fixture.js';
+import { IMPATIENT, LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture();
+const fixture = paymentsFixture(IMPATIENT);
 
 const HOLDS = [
   ['payme', { provider: 'payme', token: 'token-0001' }],
@@ -41,7 +41,7 @@ describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name,
     'takes the money once when an answer is lost somewhere (%s)',
     async (fault) => {
       // Later than anybody waits, and done all the same.
-      const rule = { fault, delay_ms: 1_500 };
+      const rule = { fault, delay_ms: LATE_MS };
       await fixture.faults({ ...rule, next: 1 });
       const first = await fixture.pay(payment);
       const second = fixture.pay(payment);
@@ -102,7 +102,7 @@ describe('pattern B: charge, fiscalise, attach (click)', () => {
   it.each(['drop_after', 'error_after', 'malformed', 'delay'])(
     'never charges twice when the answer is lost (%s)',
     async (fault) => {
-      await fixture.faults({ fault, next: 1, delay_ms: 1_500, path: CHARGE });
+      await fixture.faults({ fault, next: 1, delay_ms: LATE_MS, path: CHARGE });
       const { body } = await fixture.pay(payment);
       expect(['authorize_unknown', 'captured']).toContain(body.status);
       await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
