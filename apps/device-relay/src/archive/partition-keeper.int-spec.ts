@@ -417,16 +417,17 @@ test('behind the keeper no statement waits for longer than its locks are waited 
       statements += 1;
     }
   })();
-  const begunMs = performance.now();
-  await expect(keeper({ tries: 20, retryMs: 20 }).run()).rejects.toThrow(/lock timeout/);
-  expect(performance.now() - begunMs).toBeLessThan(10_000);
-  isOver = true;
-  await gateway;
+  try {
+    await expect(keeper({ tries: 20, retryMs: 20 }).run()).rejects.toThrow(/lock timeout/);
+  } finally {
+    isOver = true;
+    await gateway;
+    await reader.query('ROLLBACK');
+    await reader.end();
+  }
   expect(statements).toBeGreaterThan(20);
   // Three locks of 50 ms each, and what a busy machine adds.
   expect(slowestMs).toBeLessThan(400);
-  await reader.query('ROLLBACK');
-  await reader.end();
   await keeper().run();
   expect(await ids()).toEqual([]);
 });
