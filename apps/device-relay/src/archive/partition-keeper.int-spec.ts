@@ -185,14 +185,48 @@ describe('months to come', () => {
     expect(keptSeconds).toBeLessThan(60);
   });
 
-  test('a last partition that has rows gets its end beside its writers, and no row moves', async () => {
+  test('a last partition that has few rows gets its end, and its rows stay as they are', async () => {
     await deliver(50, { month: 1, state: 'pending' });
     const before = await both();
     await keeper().run();
-    expect((await partitions()).slice(-3)).toEqual([2, 3, 4].map(suffix));
+    expect((await partitions()).slice(-4)).toEqual([1, 2, 3, 4].map(suffix));
     expect(await both()).toEqual(before);
-    const { rows } = await owner.query(`SELECT conname FROM pg_constraint WHERE conname = 'bound_to_come'`);
-    expect(rows).toEqual([]);
+  });
+
+  test('ids of a clock ten years ahead hold nothing up: months are made, nothing is refused, and each row is there once', async () => {
+    const all: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      all.push(...(await deliver(3, { month: 120, state: 'pending' })));
+      await keeper().run();
+      for (const table of PARTITIONED_TABLES)
+        expect((await partitions(table)).slice(-4)).toEqual([1, 2, 3, 4].map(suffix));
+      for (const table of [
+        'webhook_deliveries SET attempt_count = attempt_count + 1',
+        'webhook_attempts SET answer = answer',
+      ])
+        expect((await programs.query(`UPDATE ${table}`)).rowCount).toBe(
+          all.length * (table.includes('answer') ? 2 : 1),
+        );
+    }
+    expect(await ids()).toEqual(all.sort());
+    expect(await rowsOf('webhook_attempts')).toHaveLength(2 * all.length);
+  });
+
+  test('a last partition that has many rows stays as it is, and a person gives it its end', async () => {
+    await deliver(5_001, { month: 1, state: 'pending' });
+    await owner.query(
+      `DELETE FROM webhook_attempts WHERE number = 2 OR delivery_id = (SELECT min(id) FROM webhook_deliveries)`,
+    );
+    await keeper().run();
+    expect((await partitions()).at(-1)).toBe(suffix(1));
+    expect((await partitions('webhook_attempts')).at(-1)).toBe(suffix(4));
+    expect((await readPartitions(run)).daysAhead).toBeLessThan(32);
+    await deliver(1, { month: 120, state: 'pending' });
+    const before = await both();
+    await owner.query(`SELECT make_next_partition('webhook_deliveries', 10000)`);
+    await keeper().run();
+    expect((await partitions()).slice(-4)).toEqual([1, 2, 3, 4].map(suffix));
+    expect(await both()).toEqual(before);
   });
 
   test('a new partition has the settings and statistics of its table', async () => {
@@ -248,6 +282,58 @@ describe('months that are over', () => {
     await keeper().run();
     expect(await ids()).toHaveLength(5_000);
     expect(await readPartitions(run)).toMatchObject({ isHeld: false });
+  });
+
+  test('a month of which too much is not finished stays alone: the later ones leave', async () => {
+    const held = await deliver(5_001, { month: -4, state: 'pending' });
+    const staying = await deliver(3, { month: -3, state: 'pending' });
+    await deliver(20, { month: -3 });
+    await keeper().run();
+    expect(await ids()).toEqual([...held, ...staying].sort());
+    expect(await partitions()).toEqual(expect.arrayContaining([suffix(-4), `kept_${suffix(-2)}`]));
+    expect(await readPartitions(run)).toMatchObject({ isHeld: true });
+    await owner.query(`UPDATE webhook_deliveries SET state = 'failed', finished_at = created_at WHERE id = $1`, [
+      held[0],
+    ]);
+    await keeper().run();
+    expect(await ids()).toEqual([...held.slice(1), ...staying].sort());
+    expect(await partitions()).toEqual(await partitions('webhook_attempts'));
+    expect(await readPartitions(run)).toMatchObject({ isHeld: false });
+  });
+
+  test('what is kept of earlier months does not count against a month', async () => {
+    const staying = [
+      ...(await deliver(3_000, { month: -4, state: 'pending' })),
+      ...(await deliver(3_000, { month: -3, state: 'pending' })),
+    ];
+    await deliver(10, { month: -3 });
+    await keeper().run();
+    expect(await ids()).toEqual(staying.sort());
+    expect((await partitions()).filter((name) => name.startsWith('kept_')).length).toBeGreaterThan(1);
+    expect(await readPartitions(run)).toMatchObject({ isHeld: false });
+    for (const month of [-5, -4, -3]) await deliver(1, { month });
+  });
+
+  test('temporary tables of the programs’ role with the names of others change nothing', async () => {
+    const staying = await deliver(3, { month: -3, state: 'pending' });
+    await deliver(10, { month: -3 });
+    for (const [name, like] of [
+      ...['webhook_deliveries', 'webhook_endpoints', 'released_partitions', 'archives'].map((each) => [
+        each,
+        `public.${each}`,
+      ]),
+      ...['pg_class', 'pg_inherits'].map((each) => [each, `pg_catalog.${each}`]),
+    ])
+      await programs.query(`CREATE TEMP VIEW ${name} AS SELECT * FROM ${like} WHERE false`);
+    let step = 'released';
+    while (step === 'released')
+      step =
+        (await programs.query<{ step: string }>('SELECT release_webhook_partitions(30) AS step')).rows[0]?.step ?? '';
+    expect(step).toBe('none');
+    expect((await programs.query(`SELECT make_next_partition('webhook_deliveries') AS step`)).rows).toEqual([
+      { step: 'made' },
+    ]);
+    expect(await ids()).toEqual(staying);
   });
 
   test('with an archive they are dropped when it holds them, and come back as they were', async () => {
@@ -326,6 +412,20 @@ async function stoppedBeforeDrop(): Promise<string[]> {
   );
   return rows.map(({ name }) => name);
 }
+
+test('a relay without ARCHIVE_DIR drops nothing where others archive', async () => {
+  await deliver(40, { month: -3 });
+  const states = async (): Promise<unknown> =>
+    (await owner.query('SELECT name, state FROM archives ORDER BY name')).rows;
+  await stoppedBeforeDrop();
+  const [archives, waiting] = [await states(), await released()];
+  expect(waiting.length).toBeGreaterThan(2);
+  await keeper().run();
+  expect(await released()).toEqual(waiting);
+  expect(await states()).toEqual(archives);
+  await keeper({ folder }).run();
+  expect(await released()).toEqual([]);
+});
 
 describe('a keeper that dies', () => {
   test.each<[string, (names: string[]) => Promise<unknown>]>([
@@ -430,4 +530,42 @@ test('behind the keeper no statement waits for longer than its locks are waited 
   expect(slowestMs).toBeLessThan(400);
   await keeper().run();
   expect(await ids()).toEqual([]);
+});
+
+test('no lock is made stronger while it is held: what refers to another table locks that first, as it needs it at last', async () => {
+  await deliver(40, { month: -3 });
+  const reader = new pg.Client({ connectionString: database.url });
+  await reader.connect();
+  await reader.query('BEGIN; LOCK TABLE webhook_endpoints IN ACCESS SHARE MODE');
+  const waitsAt = (text: string): Promise<unknown> =>
+    programs.query(text).then(
+      ({ rows }) => rows,
+      (error: unknown) => (error instanceof pg.DatabaseError ? error.where : error),
+    );
+  try {
+    const lock = expect.stringContaining('LOCK TABLE public.webhook_endpoints') as unknown;
+    expect(await waitsAt(`SELECT make_next_partition('webhook_deliveries')`)).toEqual(lock);
+    expect(await waitsAt(`SELECT make_next_partition('webhook_attempts') AS step`)).toEqual([{ step: 'made' }]);
+    expect(await waitsAt('SELECT release_webhook_partitions(30) AS step')).toEqual([{ step: 'released' }]);
+    const [name] = (await released()).filter((each) => each.startsWith('webhook_deliveries'));
+    expect(await waitsAt(`SELECT drop_released_partition('${name ?? ''}', false)`)).toEqual(lock);
+  } finally {
+    await reader.end();
+  }
+});
+
+test('a statement that took too long with both tables shut is not tried again in its round', async () => {
+  const admin = new pg.Client({ connectionString: database.adminUrl });
+  await admin.connect();
+  await admin.query(`
+    CREATE SEQUENCE times; ALTER SEQUENCE times OWNER TO fiscal_owner;
+    CREATE FUNCTION take_long() RETURNS event_trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM nextval('public.times');
+      RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014';
+    END $$;
+    CREATE EVENT TRIGGER take_long ON ddl_command_end EXECUTE FUNCTION take_long()`);
+  await expect(keeper({ tries: 3 }).run()).rejects.toThrow('statement timeout');
+  expect((await admin.query(`SELECT nextval('times')::int4 AS n`)).rows).toEqual([{ n: 2 }]);
+  await admin.end();
 });
