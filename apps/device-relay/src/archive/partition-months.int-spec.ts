@@ -146,7 +146,9 @@ describe('months that are over', () => {
       ]),
       ...['pg_class', 'pg_inherits'].map((each) => [each, `pg_catalog.${each}`]),
     ])
-      await at.programs.query(`CREATE TEMP VIEW ${name} AS SELECT * FROM ${like} WHERE false`);
+      await at.programs.query(
+        `CREATE TEMP VIEW ${name} AS SELECT * FROM ${like} WHERE false; GRANT SELECT ON ${name} TO PUBLIC`,
+      );
     let step = 'released';
     while (step === 'released')
       step =
