@@ -35,7 +35,8 @@ REVOKE EXECUTE ON FUNCTION remove_archived_attempts(text, text[], text[]) FROM :
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON released_partitions FROM :app_role;
 REVOKE INSERT, DELETE, TRUNCATE ON partition_rounds FROM :app_role;
 REVOKE ALL ON released_partitions, partition_rounds FROM :tenant_role;
-REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_table(text), staying_deliveries(text, timestamptz, integer)
+REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_table(text, text),
+  put_back_rows(text, text, text, anyelement), staying_deliveries(text, text, timestamptz, integer)
   FROM :app_role, :tenant_role;
-REVOKE EXECUTE ON FUNCTION make_next_partition(text), release_webhook_partitions(integer), read_released_partition(text, text, integer),
+REVOKE EXECUTE ON FUNCTION make_next_partition(text, integer), release_webhook_partitions(integer), read_released_partition(text, text, integer),
   drop_released_partition(text, boolean) FROM :tenant_role;

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
-import { newId } from '#runtime';
+import { firstIdAt, newId } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 const FIRST = '20261125160000_webhook_partitions_bound';
@@ -211,6 +211,59 @@ test('the migration that shuts both tables reads neither', async () => {
   }
 });
 
+test('an id of a clock ten years ahead is in the first partition, and can be changed all the while', async () => {
+  const empty = await createEmptyDatabase();
+  const client = await connect(empty.ownerUrl);
+  try {
+    const to = { migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined };
+    const migrations = readMigrations();
+    await migrate({ ...to, migrations: migrations.filter(({ name: each }) => each < FIRST) });
+    const id = firstIdAt('dlv', new Date('2036-05-05T00:00:00Z')).padEnd(30, '0');
+    await client.query(`
+      INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'm', 'M', '300000000');
+      INSERT INTO webhook_endpoints (id, merchant_id, url, events) VALUES ('whk_1', 'mer_1', 'https://a.example', '{*}');
+      INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url)
+      VALUES ('${id}', 'mer_1', 'whk_1', 1, 'evt_1', 't', 'rcp_1', 'https://a.example')`);
+    for (const { name: next } of migrations.filter(({ name: each }) => each >= FIRST && each <= LAST)) {
+      await migrate({ ...to, migrations: migrations.filter(({ name: each }) => each <= next) });
+      await client.query(`UPDATE webhook_deliveries SET attempt_count = attempt_count + 1`);
+    }
+    expect((await client.query('SELECT id, attempt_count AS n FROM webhook_deliveries')).rows).toEqual([{ id, n: 3 }]);
+  } finally {
+    await client.end();
+    await empty.drop();
+  }
+});
+
+test('a database in whose order ids do not sort by time is refused', async () => {
+  const czech = `${name}_cs`;
+  await asAdmin(
+    `CREATE DATABASE ${czech} OWNER fiscal_owner TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'cs' ENCODING 'UTF8'`,
+  );
+  try {
+    const url = new URL(migrateDatabaseUrl);
+    url.pathname = `/${czech}`;
+    await expect(migrate({ migrateDatabaseUrl: url.href, databaseUrl: undefined })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('sorts ids of webhook') as unknown },
+    });
+  } finally {
+    await asAdmin(`DROP DATABASE ${czech} WITH (FORCE)`);
+  }
+});
+
+test('no name of a temporary table stands before those of the schema in a function of the owner', async () => {
+  const { rows } = await owner.query<{ name: string; path: string; is_definer: boolean }>(
+    `SELECT p.proname AS name, p.prosecdef AS is_definer, (SELECT c FROM unnest(p.proconfig) AS c WHERE c LIKE 'search_path=%') AS path
+       FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace`,
+  );
+  // What sets none has that of its caller.
+  const open = rows.filter(
+    ({ path, is_definer: isDefiner }) => (path ?? (isDefiner ? '' : null))?.endsWith('pg_temp') === false,
+  );
+  expect(open.map(({ name: each }) => each)).toEqual([]);
+  expect(rows.filter(({ is_definer: isDefiner }) => isDefiner).length).toBeGreaterThan(4);
+});
+
 test('what was there is the first partition, the last one has no end, and three months stand between', async () => {
   for (const table of ['webhook_deliveries', 'webhook_attempts']) {
     const { rows } = await owner.query<{
@@ -304,7 +357,8 @@ describe('the programs’ roles', () => {
     await programs.query('RESET ROLE');
     for (const call of [
       `create_partition('webhook_deliveries', 'x', 'DEFAULT')`,
-      `shut_partitioned_table('webhook_deliveries')`,
+      `shut_partitioned_table('webhook_deliveries', 'ACCESS SHARE')`,
+      `put_back_rows('webhook_deliveries', 'webhook_deliveries_first', 'id = $1', 'x'::text)`,
     ])
       expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
     // Only names of the list are taken.

@@ -65,6 +65,7 @@ export {
 } from './archive/archive-rows.js';
 export {
   dropReleasedPartition,
+  isHalfPartitioned,
   makeNextPartition,
   notePartitionRound,
   PARTITIONED_TABLES,

@@ -69,9 +69,10 @@ CREATE TABLE webhook_attempts (
 ) PARTITION BY RANGE ("delivery_id");
 
 -- What is kept in partitions: the only names that the functions below take, and what each partition gets that its table cannot give it.
+-- All of these functions are the owner's or are called by the owner's: a name without a schema is none that a caller may have made.
 CREATE FUNCTION partitioned_tables()
   RETURNS TABLE (name text, key text, prefix text, refers_to text, settings text, statistics text)
-  LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
+  LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
   VALUES
     ('webhook_deliveries', 'id', 'dlv', 'webhook_endpoints',
@@ -84,44 +85,60 @@ $$;
 
 -- The partitions that there are, with their bounds; null: MINVALUE, MAXVALUE.
 CREATE FUNCTION partitions_of(of_table text) RETURNS TABLE (name text, lower_id text, upper_id text)
-  LANGUAGE sql STABLE SET search_path = pg_catalog, public
+  LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp
 AS $$
   SELECT c.relname::text, substring(b.bound FROM 'FROM \(''([^'']+)''\)'), substring(b.bound FROM 'TO \(''([^'']+)''\)')
-    FROM partitioned_tables() t JOIN pg_inherits i ON i.inhparent = to_regclass('public.' || quote_ident(t.name))
-    JOIN pg_class c ON c.oid = i.inhrelid CROSS JOIN LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid) AS bound) b
+    FROM public.partitioned_tables() t
+    JOIN pg_catalog.pg_inherits i ON i.inhparent = to_regclass('public.' || quote_ident(t.name))
+    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid CROSS JOIN LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid) AS bound) b
    WHERE t.name = of_table
 $$;
 
 -- For the owner's functions: nobody else may create anything in `parts`.
 CREATE FUNCTION create_partition(of_table text, partition text, bounds text) RETURNS void
-  LANGUAGE plpgsql SET search_path = pg_catalog, public
+  LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp
 AS $$
 DECLARE t record;
 BEGIN
-  SELECT * INTO STRICT t FROM partitioned_tables() WHERE name = of_table;
+  SELECT * INTO STRICT t FROM public.partitioned_tables() WHERE name = of_table;
   EXECUTE format('CREATE TABLE parts.%I PARTITION OF public.%I FOR VALUES %s WITH (%s)', partition, of_table, bounds, t.settings);
   IF t.statistics IS NOT NULL THEN
     EXECUTE format('CREATE STATISTICS parts.%I %s FROM parts.%I', partition || '_of_endpoint', t.statistics, partition);
   END IF;
 END $$;
 
--- Both tables and what they refer to, always in this order. Each lock is waited for no longer than the lock_timeout of who calls it.
-CREATE FUNCTION shut_partitioned_table(of_table text) RETURNS void
-  LANGUAGE plpgsql SET search_path = pg_catalog, public
+-- A table and before it what it refers to, in the strongest mode that what follows needs: no lock is made stronger while it is held. To make
+-- a partition or to take one off needs SHARE ROW EXCLUSIVE of it, to attach or to drop one ACCESS EXCLUSIVE. Each lock is waited for no longer
+-- than the lock_timeout of who calls it.
+CREATE FUNCTION shut_partitioned_table(of_table text, mode_of_other text) RETURNS void
+  LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp
 AS $$
 DECLARE t record;
 BEGIN
-  SELECT * INTO STRICT t FROM partitioned_tables() WHERE name = of_table;
+  SELECT * INTO STRICT t FROM public.partitioned_tables() WHERE name = of_table;
   IF t.refers_to IS NOT NULL THEN
-    EXECUTE format('LOCK TABLE public.%I IN SHARE ROW EXCLUSIVE MODE', t.refers_to);
+    EXECUTE format('LOCK TABLE public.%I IN %s MODE', t.refers_to, mode_of_other);
   END IF;
   EXECUTE format('LOCK TABLE ONLY public.%I IN ACCESS EXCLUSIVE MODE', of_table);
 END $$;
 
--- One step on the way to partitions for three months ahead. The last partition ends at MAXVALUE, so that no row is ever refused; while it is
--- empty it gets an upper bound and a new last one follows it. One that has rows, as no keeper came for months, gets its bound as the tables
--- got theirs: said, held against its rows beside their writers, and only then used. @returns `enough` when there is nothing to do
-CREATE FUNCTION make_next_partition(of_table text) RETURNS text
+-- Puts rows of a partition that is off into those that are there. `which` is a condition with $1.
+CREATE FUNCTION put_back_rows(of_table text, partition text, which text, given anyelement) RETURNS void
+  LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp
+AS $$
+DECLARE columns text;
+BEGIN
+  SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns FROM pg_catalog.pg_attribute
+   WHERE attrelid = format('public.%I', of_table)::regclass AND attnum > 0 AND NOT attisdropped;
+  EXECUTE format('WITH moved AS (DELETE FROM parts.%1$I WHERE %2$s RETURNING %3$s)
+                  INSERT INTO public.%4$I (%3$s) SELECT %3$s FROM moved', partition, which, columns, of_table) USING given;
+END $$;
+
+-- One step on the way to partitions for three months ahead. The last partition ends at MAXVALUE, so that no row is ever refused. It gets an
+-- upper bound, and a new last one follows it with its rows beyond that bound, of a clock that was ahead. It is read while the table is shut:
+-- one with more rows than `at_most` stays as it is, until a person says a larger number.
+-- @returns `made`; `enough`: nothing is to do; `crowded`: more rows than that
+CREATE FUNCTION make_next_partition(of_table text, at_most integer DEFAULT 5000) RETURNS text
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms'
 AS $$
 DECLARE
@@ -129,44 +146,32 @@ DECLARE
   last_one record;
   ends timestamptz;
   upper_id text;
-  has_rows boolean;
-  bound record;
+  counted text;
+  is_crowded boolean;
 BEGIN
-  SELECT * INTO STRICT t FROM partitioned_tables() WHERE name = of_table;
-  SELECT p.name, p.lower_id INTO STRICT last_one FROM partitions_of(of_table) p WHERE p.upper_id IS NULL;
-  IF time_of_id(last_one.lower_id) >= now() + interval '3 months' THEN
+  SELECT * INTO STRICT t FROM public.partitioned_tables() WHERE name = of_table;
+  SELECT p.name, p.lower_id INTO STRICT last_one FROM public.partitions_of(of_table) p WHERE p.upper_id IS NULL;
+  IF public.time_of_id(last_one.lower_id) >= now() + interval '3 months' THEN
     RETURN 'enough';
   END IF;
-  ends := (time_of_id(last_one.lower_id) AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
-  upper_id := first_id_at(t.prefix, ends);
-  EXECUTE format('SELECT EXISTS (SELECT FROM parts.%I)', last_one.name) INTO has_rows;
-  IF has_rows THEN
-    SELECT convalidated, substring(pg_get_constraintdef(oid) FROM '''([^'']+)''') AS upper_id INTO bound
-      FROM pg_constraint WHERE conrelid = format('parts.%I', last_one.name)::regclass AND conname = 'bound_to_come';
-    IF NOT FOUND THEN
-      ends := greatest(ends, date_trunc('month', now() AT TIME ZONE 'UTC' + interval '21 days' + interval '1 month') AT TIME ZONE 'UTC');
-      EXECUTE format('ALTER TABLE parts.%I ADD CONSTRAINT bound_to_come CHECK (%I < %L) NOT VALID', last_one.name, t.key,
-                     first_id_at(t.prefix, ends));
-      RETURN 'bound';
-    ELSIF NOT bound.convalidated THEN
-      EXECUTE format('ALTER TABLE parts.%I VALIDATE CONSTRAINT bound_to_come', last_one.name);
-      RETURN 'held';
-    END IF;
-    upper_id := bound.upper_id;
-    ends := time_of_id(upper_id);
+  ends := (public.time_of_id(last_one.lower_id) AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC';
+  upper_id := public.first_id_at(t.prefix, ends);
+  counted := format('SELECT EXISTS (SELECT FROM parts.%I OFFSET $1)', last_one.name);
+  EXECUTE counted INTO is_crowded USING at_most;
+  IF is_crowded THEN
+    RETURN 'crowded';
   END IF;
-  PERFORM shut_partitioned_table(of_table);
-  IF NOT has_rows THEN
-    EXECUTE format('SELECT EXISTS (SELECT FROM parts.%I)', last_one.name) INTO has_rows;
-    IF has_rows THEN
-      RETURN 'again';
-    END IF;
+  PERFORM public.shut_partitioned_table(of_table, 'ACCESS EXCLUSIVE');
+  EXECUTE counted INTO is_crowded USING at_most;
+  IF is_crowded THEN
+    RETURN 'crowded';
   END IF;
   EXECUTE format('ALTER TABLE public.%I DETACH PARTITION parts.%I', of_table, last_one.name);
+  PERFORM public.create_partition(of_table, of_table || to_char(ends AT TIME ZONE 'UTC', '_YYYYMM'),
+                                  format('FROM (%L) TO (MAXVALUE)', upper_id));
+  PERFORM public.put_back_rows(of_table, last_one.name, format('%I >= $1', t.key), upper_id);
   EXECUTE format('ALTER TABLE public.%I ATTACH PARTITION parts.%I FOR VALUES FROM (%L) TO (%L)', of_table, last_one.name,
                  last_one.lower_id, upper_id);
-  EXECUTE format('ALTER TABLE parts.%I DROP CONSTRAINT IF EXISTS bound_to_come', last_one.name);
-  PERFORM create_partition(of_table, of_table || to_char(ends AT TIME ZONE 'UTC', '_YYYYMM'), format('FROM (%L) TO (MAXVALUE)', upper_id));
   RETURN 'made';
 END $$;
 
@@ -192,66 +197,81 @@ INSERT INTO partition_rounds (keeper) VALUES ('webhooks');
 
 ALTER TABLE archives ADD COLUMN released TEXT;
 
--- What may not leave with its partition: to be sent still, other than to an endpoint that has been deleted for so long, or finished since.
-CREATE FUNCTION staying_deliveries(below text, before timestamptz, at_most integer) RETURNS text[]
-  LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public SET enable_seqscan = off
+-- What of the ids from one to another may not leave: to be sent still, other than to an endpoint that has been deleted for so long, or
+-- finished since.
+CREATE FUNCTION staying_deliveries(from_id text, below text, before timestamptz, at_most integer) RETURNS text[]
+  LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE ids text[];
 BEGIN
   SELECT array_agg(s.id) INTO ids FROM (
-    SELECT d.id FROM webhook_deliveries d
-     WHERE d.id < below AND d.state = 'pending'
-       AND NOT EXISTS (SELECT FROM webhook_endpoints e WHERE e.id = d.endpoint_id AND e.deleted_at < before)
+    SELECT d.id FROM public.webhook_deliveries d
+     WHERE d.id >= coalesce(from_id, '') AND d.id < below AND d.state = 'pending'
+       AND NOT EXISTS (SELECT FROM public.webhook_endpoints e WHERE e.id = d.endpoint_id AND e.deleted_at < before)
     UNION ALL
-    SELECT d.id FROM webhook_deliveries d WHERE d.id < below AND d.state <> 'pending' AND d.finished_at >= before
+    SELECT d.id FROM public.webhook_deliveries d
+     WHERE d.id >= coalesce(from_id, '') AND d.id < below AND d.state <> 'pending' AND d.finished_at >= before
     LIMIT at_most) s;
   RETURN coalesce(ids, '{}');
 END $$;
 
--- Takes the oldest partitions off that end more than so many days ago: attempts before their deliveries. What may not leave yet is moved into
--- the partition from MINVALUE on that takes their place, in the same transaction; where that is more than five thousand deliveries nothing is
--- taken off. What was taken off is read by nobody and holds nothing that moves; it stands in `released_partitions` until it is dropped.
--- @returns `none`: nothing is old enough; `held`: too much may not leave; `released`
+-- Takes the oldest month off that ended so many days ago: attempts before their deliveries. What may not leave yet is moved into a partition
+-- that takes its place, in the same transaction. A month of which that is more than five thousand deliveries stays as it is, and the next one
+-- is looked at. What was kept of the months right before it goes with it as long as all that stays is no more than that. What was taken off
+-- is read by nobody and holds nothing that moves; it stands in `released_partitions` until it is dropped.
+-- @returns `none`: nothing is old enough; `held`: too much of what is may not leave; `released`
 CREATE FUNCTION release_webhook_partitions(keep_days integer) RETURNS text
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms' SET enable_seqscan = off
 AS $$
 DECLARE
   most CONSTANT integer := 5000;
   before timestamptz := now() - make_interval(days => greatest(keep_days, 1));
-  bound text;
+  month record;
+  kept record;
+  from_id text;
+  is_held boolean := false;
+  is_found boolean := false;
   staying text[];
   t record;
   leaving text[];
   partition text;
-  columns text;
 BEGIN
-  SELECT min(d.upper_id) INTO bound FROM partitions_of('webhook_deliveries') d JOIN partitions_of('webhook_attempts') a USING (upper_id)
-   WHERE d.upper_id <= first_id_at('dlv', before) AND d.name NOT LIKE '%\_kept\_%';
-  IF bound IS NULL THEN
-    RETURN 'none';
+  FOR month IN
+    SELECT d.lower_id, d.upper_id FROM public.partitions_of('webhook_deliveries') d
+      JOIN public.partitions_of('webhook_attempts') a ON a.upper_id = d.upper_id AND a.lower_id IS NOT DISTINCT FROM d.lower_id
+     WHERE d.upper_id <= public.first_id_at('dlv', before) AND d.name NOT LIKE '%\_kept\_%' ORDER BY d.upper_id
+  LOOP
+    is_found := cardinality(public.staying_deliveries(month.lower_id, month.upper_id, before, most + 1)) <= most;
+    EXIT WHEN is_found;
+    is_held := true;
+  END LOOP;
+  IF NOT is_found THEN
+    RETURN CASE WHEN is_held THEN 'held' ELSE 'none' END;
   END IF;
-  IF cardinality(staying_deliveries(bound, before, most + 1)) > most THEN
-    RETURN 'held';
-  END IF;
-  PERFORM shut_partitioned_table('webhook_deliveries');
-  PERFORM shut_partitioned_table('webhook_attempts');
-  staying := staying_deliveries(bound, before, most + 1);
+  from_id := month.lower_id;
+  LOOP
+    SELECT p.lower_id INTO kept FROM public.partitions_of('webhook_deliveries') p
+     WHERE p.upper_id = from_id AND p.name LIKE '%\_kept\_%';
+    EXIT WHEN NOT FOUND OR cardinality(public.staying_deliveries(kept.lower_id, month.upper_id, before, most + 1)) > most;
+    from_id := kept.lower_id;
+  END LOOP;
+  PERFORM public.shut_partitioned_table('webhook_deliveries', 'SHARE ROW EXCLUSIVE');
+  PERFORM public.shut_partitioned_table('webhook_attempts', 'SHARE ROW EXCLUSIVE');
+  staying := public.staying_deliveries(from_id, month.upper_id, before, most + 1);
   IF cardinality(staying) > most THEN
     RETURN 'held';
   END IF;
-  FOR t IN SELECT * FROM partitioned_tables() WHERE name IN ('webhook_attempts', 'webhook_deliveries') ORDER BY name LOOP
-    SELECT array_agg(p.name ORDER BY p.upper_id) INTO leaving FROM partitions_of(t.name) p WHERE p.upper_id <= bound;
-    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns FROM pg_attribute
-     WHERE attrelid = format('public.%I', t.name)::regclass AND attnum > 0 AND NOT attisdropped;
+  FOR t IN SELECT * FROM public.partitioned_tables() WHERE name IN ('webhook_attempts', 'webhook_deliveries') ORDER BY name LOOP
+    SELECT array_agg(p.name ORDER BY p.upper_id) INTO leaving FROM public.partitions_of(t.name) p
+     WHERE p.upper_id <= month.upper_id AND (from_id IS NULL OR p.lower_id >= from_id);
     FOREACH partition IN ARRAY leaving LOOP
       EXECUTE format('ALTER TABLE public.%I DETACH PARTITION parts.%I', t.name, partition);
-      INSERT INTO released_partitions (name, of_table) VALUES (partition, t.name);
+      INSERT INTO public.released_partitions (name, of_table) VALUES (partition, t.name);
     END LOOP;
-    PERFORM create_partition(t.name, t.name || to_char(time_of_id(bound) AT TIME ZONE 'UTC', '_"kept"_YYYYMM'),
-                             format('FROM (MINVALUE) TO (%L)', bound));
+    PERFORM public.create_partition(t.name, t.name || to_char(public.time_of_id(month.upper_id) AT TIME ZONE 'UTC', '_"kept"_YYYYMM'),
+                                    format('FROM (%s) TO (%L)', coalesce(quote_literal(from_id), 'MINVALUE'), month.upper_id));
     FOREACH partition IN ARRAY leaving LOOP
-      EXECUTE format('WITH moved AS (DELETE FROM parts.%1$I WHERE %2$I = ANY($1) RETURNING %3$s)
-                      INSERT INTO public.%4$I (%3$s) SELECT %3$s FROM moved', partition, t.key, columns, t.name) USING staying;
+      PERFORM public.put_back_rows(t.name, partition, format('%I = ANY ($1)', t.key), staying);
     END LOOP;
   END LOOP;
   RETURN 'released';
@@ -265,7 +285,7 @@ CREATE FUNCTION read_released_partition(of_partition text, after text, at_most i
 AS $$
 DECLARE r record;
 BEGIN
-  SELECT * INTO STRICT r FROM released_partitions WHERE name = of_partition AND dropped_at IS NULL;
+  SELECT * INTO STRICT r FROM public.released_partitions WHERE name = of_partition AND dropped_at IS NULL;
   IF r.of_table = 'webhook_attempts' THEN
     RETURN QUERY EXECUTE format('SELECT delivery_id || '':'' || lpad(number::text, 6, ''0''), to_jsonb(a)::text FROM parts.%I a
       WHERE (delivery_id, number) > ($1, $2) ORDER BY delivery_id, number LIMIT $3', r.name)
@@ -276,29 +296,39 @@ BEGIN
   END IF;
 END $$;
 
--- Drops what was taken off. With an archive only if its files, as they are recorded, hold as many rows as it has, and its first and last.
--- @returns false: they do not
+-- Drops what was taken off. With an archive only if its files, as they are recorded, hold as many rows as it has, and its first and last;
+-- without, only where no file of webhooks is recorded: others archive them.
+-- @returns false: it stays
 CREATE FUNCTION drop_released_partition(of_partition text, is_archived boolean) RETURNS boolean
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms'
 AS $$
 DECLARE
   r record;
+  t record;
   is_whole boolean;
 BEGIN
-  SELECT * INTO STRICT r FROM released_partitions WHERE name = of_partition AND dropped_at IS NULL FOR UPDATE;
+  SELECT * INTO STRICT r FROM public.released_partitions WHERE name = of_partition AND dropped_at IS NULL FOR UPDATE;
+  SELECT * INTO STRICT t FROM public.partitioned_tables() WHERE name = r.of_table;
   IF is_archived THEN
     EXECUTE format('SELECT (count(*), min(%1$s), max(%1$s)) IS NOT DISTINCT FROM
-        (SELECT (coalesce(sum(a.rows), 0)::bigint, min(a.first_id), max(a.last_id)) FROM archives a WHERE a.released = $1 AND a.state = ''written'')
+        (SELECT (coalesce(sum(a.rows), 0)::bigint, min(a.first_id), max(a.last_id)) FROM public.archives a
+          WHERE a.released = $1 AND a.state = ''written'')
         FROM parts.%2$I',
         CASE r.of_table WHEN 'webhook_attempts' THEN 'delivery_id || '':'' || lpad(number::text, 6, ''0'')' ELSE 'id' END, r.name)
       INTO is_whole USING r.name;
-    IF NOT is_whole THEN
-      RETURN false;
-    END IF;
+  ELSE
+    is_whole := NOT EXISTS (SELECT FROM public.archives a WHERE a.released IS NOT NULL AND a.state <> 'abandoned');
+  END IF;
+  IF NOT is_whole THEN
+    RETURN false;
+  END IF;
+  IF t.refers_to IS NOT NULL THEN
+    EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', t.refers_to);
   END IF;
   EXECUTE format('DROP TABLE parts.%I', r.name);
-  UPDATE released_partitions SET dropped_at = now() WHERE name = r.name;
-  UPDATE archives SET state = CASE WHEN state = 'written' THEN 'removed'::archive_state ELSE 'abandoned' END, removed = rows, removed_at = now()
+  UPDATE public.released_partitions SET dropped_at = now() WHERE name = r.name;
+  UPDATE public.archives
+     SET state = CASE WHEN state = 'written' THEN 'removed' ELSE 'abandoned' END::public.archive_state, removed = rows, removed_at = now()
    WHERE released = r.name AND state IN ('writing', 'written');
   RETURN true;
 END $$;
@@ -331,6 +361,7 @@ BEGIN
   END LOOP;
 END $$;
 
-REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_table(text), make_next_partition(text),
-  staying_deliveries(text, timestamptz, integer), release_webhook_partitions(integer), read_released_partition(text, text, integer),
+REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_table(text, text),
+  put_back_rows(text, text, text, anyelement), make_next_partition(text, integer),
+  staying_deliveries(text, text, timestamptz, integer), release_webhook_partitions(integer), read_released_partition(text, text, integer),
   drop_released_partition(text, boolean) FROM PUBLIC;

@@ -31,8 +31,8 @@ const READING_MS = 3_600_000;
 /** What shuts a table: its functions wait 50 ms for each lock, and what they do under it takes milliseconds. */
 const SHUTTING_MS = 2_000;
 const LOCK_TIMEOUT_MS = 100;
-/** lock_not_available, deadlock_detected, query_canceled: it gave way. */
-const GAVE_WAY = new Set(['55P03', '40P01', '57014']);
+/** lock_not_available, deadlock_detected: it gave way. A statement that took SHUTTING_MS had the tables shut meanwhile: never again in a round. */
+const GAVE_WAY = new Set(['55P03', '40P01']);
 /** Steps of one round: a keeper that was away for years goes on in the next one. */
 const MOST_STEPS = 60;
 
@@ -100,12 +100,16 @@ export class PartitionKeeper {
 
   private async makeAhead(run: RunStatement): Promise<void> {
     for (const table of PARTITIONED_TABLES) {
-      let step = '';
-      for (let steps = 0; step !== 'enough' && steps < MOST_STEPS && !this.isStopping; steps += 1) {
-        const ms = step === 'bound' ? READING_MS : SHUTTING_MS;
-        step = await this.patiently(run, ms, () => makeNextPartition(run, table));
+      let step = 'made';
+      for (let steps = 0; step === 'made' && steps < MOST_STEPS && !this.isStopping; steps += 1) {
+        step = await this.patiently(run, SHUTTING_MS, () => makeNextPartition(run, table));
         if (step === 'made') this.logger.info({ table }, 'a partition was made');
       }
+      if (step === 'crowded')
+        this.logger.error(
+          { table },
+          'no partition is made: the last one has too many rows (docs/alarms.md, PartitionsBehind)',
+        );
     }
   }
 
@@ -116,7 +120,7 @@ export class PartitionKeeper {
     let step = 'released';
     for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
       step = await this.patiently(run, SHUTTING_MS, () => releaseWebhookPartitions(run, this.options.keepDays));
-    if (step === 'held') this.logger.warn('an old partition of deliveries stays: too many of them are not finished');
+    if (step === 'held') this.logger.warn('an old month of deliveries stays: too many of them are not finished');
     return step === 'held';
   }
 
@@ -126,7 +130,12 @@ export class PartitionKeeper {
       dropReleasedPartition(run, partition.name, this.files !== null),
     );
     if (isGone) this.logger.info({ partition: partition.name }, 'an old partition was dropped');
-    else await this.beginAnew(run, partition, 'its archives do not hold what it holds');
+    else if (this.files) await this.beginAnew(run, partition, 'its archives do not hold what it holds');
+    else
+      this.logger.error(
+        { partition: partition.name },
+        'an old partition is not dropped: this installation archives webhooks, and this relay has no ARCHIVE_DIR',
+      );
   }
 
   /** @returns whether all of its rows are in files */

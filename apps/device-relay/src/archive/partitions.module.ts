@@ -51,6 +51,11 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
         together: 'max',
         of: ({ keptSeconds }: PartitionReading) => keptSeconds,
       },
+      partitions_held: {
+        help: '1 while a month that is over stays, as too many of its deliveries are not finished',
+        together: 'max',
+        of: ({ isHeld }: PartitionReading) => (isHeld ? 1 : 0),
+      },
     } as const;
     for (const [name, { help, together, of }] of Object.entries(metrics))
       this.metrics.gauge({ name, help, together }, async (gauge) => {

@@ -9,14 +9,14 @@ type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
 /**
  * One step on the way to partitions for three months ahead.
- * @returns `enough`: there are; `bound`: the next step reads the last partition beside its writers, for as long as that takes
+ * @returns `made`: there may be more to make; `enough`: there are; `crowded`: the last one has too many rows to be shut for
  */
 export async function makeNextPartition(run: RunStatement, table: PartitionedTable): Promise<string> {
   const [row] = await run<{ step: string }>(Prisma.sql`SELECT make_next_partition(${table}) AS step`);
   return stepOf(row);
 }
 
-/** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of the oldest may not leave */
+/** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of a month may not leave */
 export async function releaseWebhookPartitions(run: RunStatement, keepDays: number): Promise<string> {
   const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_webhook_partitions(${keepDays}::int4) AS step`);
   return stepOf(row);
@@ -43,7 +43,7 @@ export function readReleasedRows(
   );
 }
 
-/** @returns false: it holds something else than its archives, and stays */
+/** @returns false: it holds something else than its archives, or is to be archived by others, and stays */
 export async function dropReleasedPartition(
   run: RunStatement,
   partition: string,
@@ -80,6 +80,13 @@ export async function readPartitions(run: RunStatement): Promise<PartitionReadin
       FROM partition_rounds r WHERE r.keeper = 'webhooks'`);
   if (!row) throw new Error('the database returned nothing');
   return { daysAhead: row.days, keptSeconds: row.seconds, isHeld: row.held, waiting: row.waiting };
+}
+
+/** Whether the conversion to partitions stopped between its migrations: rows beyond its bound are refused. */
+export async function isHalfPartitioned(run: RunStatement): Promise<boolean> {
+  const rows = await run(Prisma.sql`
+    SELECT 1 FROM pg_constraint WHERE conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries')`);
+  return rows.length > 0;
 }
 
 function stepOf(row: { step: string } | undefined): string {

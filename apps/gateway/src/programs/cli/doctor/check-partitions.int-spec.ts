@@ -1,7 +1,8 @@
 // Promise: the doctor says when partitions of the next months are missing, were not kept for long, or cannot leave, and what to do.
 import pg from 'pg';
 import type { PrismaService } from '#database';
-import { createTestDatabase, testClient, type TestDatabase } from '#database/testing';
+import { createEmptyDatabase, createTestDatabase, testClient, type TestDatabase } from '#database/testing';
+import { migrate, readMigrations } from '../../../../../../scripts/lib/migrations.mjs';
 import { checkPartitions } from './check-partitions.js';
 import type { Finding } from './finding.js';
 
@@ -79,4 +80,19 @@ test('what holds a month up is named', async () => {
     state: 'warn',
     found: expect.stringContaining('whk_1 of mer_1: 12 not delivered') as unknown,
   });
+});
+
+test('a conversion that stopped between its migrations is bad: events beyond the bound will be refused', async () => {
+  const empty = await createEmptyDatabase();
+  const half = testClient(empty.ownerUrl);
+  try {
+    const migrations = readMigrations().filter(({ name }) => name < '20261125160200_webhook_partitions');
+    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations });
+    expect(await checkPartitions(half)).toMatchObject([
+      { check: 'partitions ahead', state: 'bad', do: expect.stringContaining('npm run migrate') as unknown },
+    ]);
+  } finally {
+    await half.$disconnect();
+    await empty.drop();
+  }
 });
