@@ -54,14 +54,15 @@ export function faultsOfLocks(locks) {
 }
 
 /**
- * Our tables, and the file that each is in: another one after it was rewritten.
+ * Our tables with their partitions, and the file that each is in: another one after it was rewritten. A table above partitions has none.
  * @param {import('pg').Client} client
- * @returns {Promise<Map<number, { table: string, file: number }>>}
+ * @returns {Promise<Map<number, { table: string, file: number | null }>>}
  */
 async function filesOf(client) {
   const { rows } = await client.query(
-    `SELECT oid::int4 AS id, relname AS table, pg_relation_filenode(oid)::int4 AS file FROM pg_class
-      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+    `SELECT c.oid::int4 AS id, c.relname AS table, pg_relation_filenode(c.oid)::int4 AS file
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind IN ('r', 'p') AND n.nspname IN ('public', 'parts')`,
   );
   return new Map(rows.map(({ id, ...row }) => [id, row]));
 }

@@ -215,6 +215,11 @@ test('the locks that each migration of a later release really takes hold no writ
       await apply('ALTER TABLE devices ADD COLUMN three int NOT NULL DEFAULT 0; CREATE TABLE four (id int);'),
     ).toEqual([]);
     expect(await apply('UPDATE devices SET two = NULL;')).toEqual([]);
+    const drawn = 'ALTER TABLE webhook_deliveries ADD COLUMN drawn double precision DEFAULT random();';
+    expect(await apply(drawn)).toContain('webhook_deliveries_first is written anew as a whole, while it is shut');
+    expect(await apply('ALTER TABLE devices ADD COLUMN five int; DELETE FROM webhook_deliveries;')).toContain(
+      'rows of webhook_deliveries are written while devices is shut',
+    );
   } finally {
     await client.end();
   }

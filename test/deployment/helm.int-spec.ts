@@ -85,6 +85,7 @@ test.each<[string, Values]>([
   ['a digest that is none', { image: { digest: 'latest' } }],
   ['a setting that the chart writes itself', { settings: { DATABASE_URL: 'postgresql://u:p@h/d' } }],
   ['a replica beside the value for it', { gateway: { settings: { READ_DATABASE_URL: 'postgresql://u:p@h/d' } } }],
+  ['a setting that is one of the relays now', { gateway: { settings: { WEBHOOK_KEEP_DAYS: 365 } } }],
   ['a setting in small letters', { gateway: { settings: { log_level: 'info' } } }],
   ['sentinels without hosts', { queue: { mode: 'sentinel' } }],
   ['certificates of callers without an ingress', { ingress: { mtls: { enabled: true } } }],
@@ -221,6 +222,8 @@ testRendered('the programs take the settings that they are given, and get longer
     expect(pod.terminationGracePeriodSeconds! * 1_000).toBeGreaterThan(settings.STOP_DEADLINE_MS + STOP_GRACE_MS);
     expect(container.ports?.map((port) => port.name)).toEqual(['http', 'metrics']);
   }
+  const relay = environmentOf(podOf(only('external', 'StatefulSet', '-relay'))!.containers[0]!);
+  expect(readSettings(RELAY_SETTINGS, relay).WEBHOOK_KEEP_DAYS).toBe(365);
   const env = environmentOf(podOf(only('operators', 'StatefulSet', '-relay'))!.containers[0]!);
   expect(env['DATABASE_URL']).toBe(
     'postgresql://fiscal_app:secret@shop-receipts-db-rw:5432/fiscal?sslmode=verify-full&sslrootcert=/tls/database/ca.crt',

@@ -15,12 +15,13 @@ import {
   workerIndex,
 } from '#runtime';
 import { GatewayModule } from './gateway.module.js';
-import { loadSettings } from './settings.js';
+import { loadSettings, warnOfMovedSettings } from './settings.js';
 import { stopGateway } from './stop-gateway.js';
 
 runProgram(async () => {
   const settings = loadSettings();
   const logger = createLogger('gateway', settings.LOG_LEVEL);
+  if (workerIndex() === null) warnOfMovedSettings(logger);
   const metrics = new Metrics('gateway');
   const workers = settings.GATEWAY_WORKERS;
   if (isSupervisor(workers)) return superviseWorkers({ workers, settings, metrics, logger });

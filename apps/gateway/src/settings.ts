@@ -15,6 +15,7 @@ import {
   TRACING_SETTINGS,
   url,
   workers,
+  type Logger,
   type Settings,
 } from '#runtime';
 import { checkedQueueUrl } from '#queue';
@@ -106,4 +107,13 @@ function parseHosts(text: string): readonly string[] {
 /** @throws SettingsError naming every bad setting */
 export function loadSettings(): GatewaySettings {
   return readSettings(SETTINGS, process.env);
+}
+
+/** What was a setting of this program once: who gives it here alone has the default there. */
+const MOVED = { WEBHOOK_KEEP_DAYS: 'the relays' };
+
+export function warnOfMovedSettings(logger: Logger, env: NodeJS.ProcessEnv = process.env): void {
+  for (const [setting, owner] of Object.entries(MOVED))
+    if (env[setting]?.trim())
+      logger.warn({ setting }, `a setting that is not read here any more: give it to ${owner} (CHANGELOG.md)`);
 }

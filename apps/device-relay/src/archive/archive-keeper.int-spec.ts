@@ -9,7 +9,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
-import { ArchiveFiles, beginRestore, restoreRows, type RunStatement } from '#ledger';
+import {
+  ArchiveFiles,
+  archivesOfPartition,
+  beginRestore,
+  newestArchives,
+  restoreRows,
+  type RunStatement,
+} from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 import { ArchiveLag } from './archive-lag.js';
@@ -289,6 +296,35 @@ test('nothing leaves for a folder that has none of the archives', async () => {
     await rm(other, { recursive: true });
   }
   expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
+});
+
+test('archives of partitions are neither behind, nor do they stand for those of receipts in the folder', async () => {
+  const name = (table: string, end: string): string => `${table}-${end.padStart(26, '0')}`;
+  await owner.query(
+    `INSERT INTO archives (name, state, released, begun_at, last_id)
+     SELECT n, 'written', CASE WHEN n LIKE 'webhook%' THEN 'webhook_deliveries_202601' END, now() - make_interval(days => at::int4), 'dlv_' || at
+       FROM unnest($1::text[], $2::int4[]) AS a (n, at)`,
+    [
+      [name('attempts', '1'), name('attempts', '2'), name('webhook_deliveries', '1'), name('webhook_deliveries', '2')],
+      [3, 4, 8, 9],
+    ],
+  );
+  expect(await newestArchives(run, { of: 'attempts', limit: 2 })).toEqual([
+    name('attempts', '1'),
+    name('attempts', '2'),
+  ]);
+  expect(await newestArchives(run, { of: 'partitions', limit: 3 })).toEqual([
+    name('webhook_deliveries', '1'),
+    name('webhook_deliveries', '2'),
+    name('attempts', '1'),
+  ]);
+  await owner.query(`UPDATE archives SET last_id = 'dlv_7' WHERE name = $1`, [name('webhook_deliveries', '2')]);
+  expect((await archivesOfPartition(run, 'webhook_deliveries_202601')).map(({ last_id: id }) => id)).toEqual([
+    'dlv_7',
+    'dlv_8',
+  ]);
+  await owner.query(`UPDATE archives SET state = 'removed' WHERE released IS NULL`);
+  expect(await new ArchiveLag(395).read(run)).toBe(0);
 });
 
 test('what was archived before the table got a column comes back with its default, and leaves again', async () => {

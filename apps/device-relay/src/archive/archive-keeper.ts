@@ -74,7 +74,7 @@ export class ArchiveKeeper {
   }
 
   private async work(run: RunStatement): Promise<boolean> {
-    await expectKnownFolder(run, this.files, this.logger);
+    await expectKnownFolder(run, 'attempts', this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
     for (const archive of await unfinishedArchives(run)) await this.finish(run, archive);
     return this.writeNext(run);

@@ -4,9 +4,18 @@ import type { Logger } from '#runtime';
 /** One of them may be lost; a folder without any is another one. */
 const KNOWN_ARCHIVES = 5;
 
-/** An empty folder, or that of another installation, would part the archives: nothing leaves for it. @throws */
-export async function expectKnownFolder(run: RunStatement, files: ArchiveFiles, logger: Logger): Promise<void> {
-  const names = await newestArchives(run, KNOWN_ARCHIVES);
+/**
+ * An empty folder, or that of another installation, would part the archives: nothing leaves for it.
+ * @param of what the caller archives
+ * @throws
+ */
+export async function expectKnownFolder(
+  run: RunStatement,
+  of: 'attempts' | 'partitions',
+  files: ArchiveFiles,
+  logger: Logger,
+): Promise<void> {
+  const names = await newestArchives(run, { of, limit: KNOWN_ARCHIVES });
   for (const name of names) {
     // One that cannot be read says nothing about the folder: the next one may.
     const manifest = await files.manifest(name).catch((error: unknown) => {

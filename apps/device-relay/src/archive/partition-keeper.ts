@@ -93,9 +93,24 @@ export class PartitionKeeper {
   private async work(run: RunStatement): Promise<void> {
     await this.makeAhead(run);
     const isHeld = await this.release(run);
-    if (this.files) await expectKnownFolder(run, this.files, this.logger);
-    for (const partition of await releasedPartitions(run)) await this.leave(run, partition);
+    // Before the archives: those of a large month take more than a round.
     if (!this.isStopping) await notePartitionRound(run, isHeld);
+    if (this.files) await expectKnownFolder(run, 'partitions', this.files, this.logger);
+    await this.leaveEach(run, await releasedPartitions(run));
+  }
+
+  /** One that cannot leave keeps no other one here. @throws the first failure, at the end */
+  private async leaveEach(run: RunStatement, partitions: readonly ReleasedPartition[]): Promise<void> {
+    const failures: unknown[] = [];
+    for (const partition of partitions)
+      await this.leave(run, partition).catch((error: unknown) => {
+        this.logger.error(
+          { err: error, partition: partition.name },
+          'an old partition could not be archived or dropped',
+        );
+        failures.push(error);
+      });
+    if (failures.length > 0) throw failures[0];
   }
 
   private async makeAhead(run: RunStatement): Promise<void> {
@@ -164,16 +179,19 @@ export class PartitionKeeper {
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
   private async stateOf(run: RunStatement, files: ArchiveFiles, { name, state }: ArchiveRow): Promise<string> {
-    const manifest = await files.manifest(name);
-    if (state === 'writing' && !manifest) {
+    const found = await files.check(name).catch((error: unknown) => {
+      this.logger.error({ err: error, archive: name }, 'an archive cannot be read');
+      return 'changed';
+    });
+    if (state === 'writing' && found === 'no_manifest') {
       await files.discard(name);
       await abandonArchive(run, name);
       return 'abandoned';
     }
-    const found = await files.check(name);
-    if (state === 'writing' && manifest && found === 'whole') {
+    if (state === 'writing' && found === 'whole') {
+      const manifest = await files.manifest(name);
       await files.sync();
-      await noteWritten(run, manifest);
+      if (manifest) await noteWritten(run, manifest);
     }
     return found;
   }

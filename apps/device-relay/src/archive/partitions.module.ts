@@ -47,7 +47,7 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
         of: ({ daysAhead }: PartitionReading) => daysAhead,
       },
       partitions_kept_seconds: {
-        help: 'Since the partitions were last kept by any relay: made, taken off, dropped',
+        help: 'Since any relay last made the partitions of the months to come and took off those that are over',
         together: 'max',
         of: ({ keptSeconds }: PartitionReading) => keptSeconds,
       },
@@ -55,6 +55,11 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
         help: '1 while a month that is over stays, as too many of its deliveries are not finished',
         together: 'max',
         of: ({ isHeld }: PartitionReading) => (isHeld ? 1 : 0),
+      },
+      partitions_waiting_seconds: {
+        help: 'Since the oldest partition was taken off that has not been archived and dropped yet; 0: there is none',
+        together: 'max',
+        of: ({ waitingSeconds }: PartitionReading) => waitingSeconds,
       },
     } as const;
     for (const [name, { help, together, of }] of Object.entries(metrics))

@@ -99,10 +99,11 @@ export function unfinishedArchives(run: RunStatement): Promise<ArchiveRow[]> {
      WHERE state IN ('writing', 'written') AND released IS NULL ORDER BY begun_at LIMIT 100`);
 }
 
-/** Of one partition, in the order of their rows. */
+/** Of one partition, in the order of their rows; one that is begun is the last. */
 export function archivesOfPartition(run: RunStatement, partition: string): Promise<ArchiveRow[]> {
   return run<ArchiveRow>(Prisma.sql`
-    SELECT ${COLUMNS} FROM archives WHERE released = ${partition} AND state IN ('writing', 'written') ORDER BY name`);
+    SELECT ${COLUMNS} FROM archives WHERE released = ${partition} AND state IN ('writing', 'written')
+     ORDER BY last_id NULLS LAST, begun_at`);
 }
 
 /** Its rows are still in the database: they are written anew. */
@@ -119,10 +120,17 @@ export async function hasRestoredPartitions(run: RunStatement, days: number): Pr
   return rows.length > 0;
 }
 
-/** The newest archives that were whole once: the right folder has at least one of them. */
-export async function newestArchives(run: RunStatement, limit: number): Promise<string[]> {
+/**
+ * The newest archives that were whole once: the right folder has at least one of them. Those of one kind first; where there are few, the
+ * folder is the same for all of them.
+ */
+export async function newestArchives(
+  run: RunStatement,
+  { of, limit }: { of: 'attempts' | 'partitions'; limit: number },
+): Promise<string[]> {
   const rows = await run<{ name: string }>(Prisma.sql`
-    SELECT name FROM archives WHERE state IN ('written', 'removed', 'restored') ORDER BY name DESC LIMIT ${limit}::int4`);
+    SELECT name FROM archives WHERE state IN ('written', 'removed', 'restored')
+     ORDER BY (released IS NULL) = ${of === 'attempts'}::bool DESC, begun_at DESC, name DESC LIMIT ${limit}::int4`);
   return rows.map(({ name }) => name);
 }
 
@@ -205,11 +213,11 @@ export async function readDue(
   return { behind: row.behind, last: row.read < limit ? null : row.last };
 }
 
-/** For how long the oldest archive has been begun and not finished; 0: there is none. */
+/** For how long the oldest archive of attempts has been begun and not finished; 0: there is none. Those of partitions are their keeper's. */
 export async function unfinishedForSeconds(run: RunStatement): Promise<number> {
   const [row] = await run<{ seconds: number | null }>(Prisma.sql`
     SELECT extract(epoch FROM now() - min(greatest(begun_at, restored_at + interval '30 days')))::float8 AS seconds
-      FROM archives WHERE state IN ('writing', 'written')`);
+      FROM archives WHERE state IN ('writing', 'written') AND released IS NULL`);
   return Math.max(row?.seconds ?? 0, 0);
 }
 

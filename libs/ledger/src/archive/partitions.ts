@@ -55,7 +55,7 @@ export async function dropReleasedPartition(
   return row?.is_gone === true;
 }
 
-/** That a round came to its end, by the database's clock. */
+/** That a round made and took off what it was to, by the database's clock: archives of what it took off may take days. */
 export async function notePartitionRound(run: RunStatement, isHeld: boolean): Promise<void> {
   await run(Prisma.sql`
     UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = 'webhooks'`);
@@ -64,22 +64,27 @@ export async function notePartitionRound(run: RunStatement, isHeld: boolean): Pr
 export interface PartitionReading {
   /** From now to the lower bound of the last partition, of the table that has the fewest. */
   daysAhead: number;
-  /** Since a round last came to its end. */
+  /** Since a round last made and took off what it was to. */
   keptSeconds: number;
   isHeld: boolean;
   /** Taken off, and not dropped yet. */
   waiting: number;
+  /** For how long the oldest of these; 0: there is none. */
+  waitingSeconds: number;
 }
 
 export async function readPartitions(run: RunStatement): Promise<PartitionReading> {
-  const [row] = await run<{ days: number; seconds: number; held: boolean; waiting: number }>(Prisma.sql`
+  const [row] = await run<PartitionReading>(Prisma.sql`
     SELECT (SELECT extract(epoch FROM min(time_of_id(p.lower_id)) - now()) / 86400
-              FROM partitioned_tables() t, partitions_of(t.name) p WHERE p.upper_id IS NULL)::float8 AS days,
-           extract(epoch FROM now() - r.ended_at)::float8 AS seconds, r.is_held AS held,
-           (SELECT count(*)::int4 FROM released_partitions WHERE dropped_at IS NULL) AS waiting
-      FROM partition_rounds r WHERE r.keeper = 'webhooks'`);
+              FROM partitioned_tables() t, partitions_of(t.name) p WHERE p.upper_id IS NULL)::float8 AS "daysAhead",
+           extract(epoch FROM now() - r.ended_at)::float8 AS "keptSeconds", r.is_held AS "isHeld",
+           w.waiting, greatest(w.seconds, 0)::float8 AS "waitingSeconds"
+      FROM partition_rounds r,
+           (SELECT count(*)::int4 AS waiting, extract(epoch FROM now() - min(released_at)) AS seconds
+              FROM released_partitions WHERE dropped_at IS NULL) w
+     WHERE r.keeper = 'webhooks'`);
   if (!row) throw new Error('the database returned nothing');
-  return { daysAhead: row.days, keptSeconds: row.seconds, isHeld: row.held, waiting: row.waiting };
+  return row;
 }
 
 /** Whether the conversion to partitions stopped between its migrations: rows beyond its bound are refused. */

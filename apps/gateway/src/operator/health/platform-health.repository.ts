@@ -69,9 +69,10 @@ export class PlatformHealthRepository {
              (pg_total_relation_size(c.oid)
               + coalesce((SELECT sum(pg_total_relation_size(i.inhrelid)) FROM pg_inherits i WHERE i.inhparent = c.oid), 0))::float8
                AS bytes,
-             (greatest(c.reltuples, 0)
-              + coalesce((SELECT sum(greatest(p.reltuples, 0)) FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid
-                           WHERE i.inhparent = c.oid AND c.relkind = 'p'), 0))::float8 AS rows,
+             (CASE c.relkind
+                WHEN 'p' THEN coalesce((SELECT sum(greatest(p.reltuples, 0)) FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid
+                                         WHERE i.inhparent = c.oid), 0)
+                ELSE greatest(c.reltuples, 0) END)::float8 AS rows,
              (SELECT count(*) FROM pg_inherits i WHERE i.inhparent = c.oid)::int4 AS partitions
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
        WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition

@@ -42,7 +42,7 @@ async function endAfter(days: number): Promise<void> {
 
 test('a new installation has nothing to say about them', async () => {
   const findings = await checkPartitions(prisma);
-  expect(findings.map(({ state }) => state)).toEqual(['ok', 'ok', 'ok']);
+  expect(findings.map(({ state }) => state)).toEqual(['ok', 'ok', 'ok', 'ok']);
 });
 
 test.each([
@@ -65,6 +65,32 @@ test.each([
   expect(await finding('partitions kept')).toMatchObject({
     state,
     found: expect.stringContaining(`${hours} h ago`) as unknown,
+  });
+});
+
+test.each([
+  [6, 'ok'],
+  [8, 'warn'],
+])('taken off %d days ago and not dropped yet is %s', async (days, state) => {
+  await owner.query(`UPDATE partition_rounds SET ended_at = now()`);
+  await owner.query(
+    `INSERT INTO released_partitions (name, of_table, released_at) VALUES ('webhook_attempts_a', 'webhook_attempts', now() - make_interval(days => $1::int4))
+     ON CONFLICT (name) DO UPDATE SET released_at = EXCLUDED.released_at`,
+    [days],
+  );
+  expect(await finding('partitions dropped')).toMatchObject({
+    state,
+    found: `1 taken off and not dropped, the oldest ${String(days * 24)} h ago`,
+  });
+});
+
+test('the month that is held is named, also when all of it was delivered lately', async () => {
+  await owner.query(`UPDATE partition_rounds SET is_held = true`);
+  await endAfter(0);
+  expect(await finding('partitions that are over')).toMatchObject({
+    state: 'warn',
+    found: expect.stringMatching(/webhook_deliveries_a, which ended on \d{4}-\d\d-\d\d/) as unknown,
+    do: expect.stringContaining('WEBHOOK_KEEP_DAYS') as unknown,
   });
 });
 

@@ -4,7 +4,10 @@ import { judged, well, type Finding } from './finding.js';
 
 const ADVICE =
   'docs/alarms.md, "PartitionsBehind": the log of the relays says why; the session that holds the table up is ended with pg_terminate_backend(pid).';
+const DELETE_ENDPOINT = 'Its merchant enables the webhook again or deletes it.';
+const WAIT = 'It leaves by itself, WEBHOOK_KEEP_DAYS after they were finished.';
 const HOUR_S = 3_600;
+const DAY_S = 86_400;
 
 /** Whether the partitions of the months to come are there, and those that are over leave. */
 export async function checkPartitions(database: PrismaService): Promise<Finding[]> {
@@ -18,8 +21,8 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
         do: 'Run npm run migrate: the three migrations webhook_partitions… belong together.',
       },
     ];
-  const { daysAhead, keptSeconds, isHeld, waiting } = await readPartitions(run);
-  const kept = `last kept ${String(Math.round(keptSeconds / HOUR_S))} h ago`;
+  const { daysAhead, keptSeconds, isHeld, waiting, waitingSeconds } = await readPartitions(run);
+  const kept = `last kept ${hours(keptSeconds)} ago`;
   return [
     judged(
       {
@@ -34,11 +37,20 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
     judged(
       {
         check: 'partitions kept',
-        found: `${kept}, ${String(waiting)} taken off and not dropped`,
+        found: kept,
         advice: `Does a relay run? ${ADVICE}`,
       },
       keptSeconds,
       { warn: 6 * HOUR_S, bad: 48 * HOUR_S },
+    ),
+    judged(
+      {
+        check: 'partitions dropped',
+        found: `${String(waiting)} taken off and not dropped${waiting > 0 ? `, the oldest ${hours(waitingSeconds)} ago` : ''}`,
+        advice: `An archive of a large month may take days; else something keeps it. ${ADVICE}`,
+      },
+      waitingSeconds,
+      { warn: 7 * DAY_S, bad: 30 * DAY_S },
     ),
     isHeld ? await heldFinding(database) : well('partitions that are over', 'all have been taken off'),
   ];
@@ -49,13 +61,21 @@ async function heldFinding(database: PrismaService): Promise<Finding> {
     SELECT endpoint_id AS endpoint, merchant_id AS merchant, count(*)::int4 AS pending FROM webhook_deliveries
      WHERE state = 'pending' AND created_at < now() - interval '7 days'
      GROUP BY endpoint_id, merchant_id ORDER BY pending DESC LIMIT 3`;
+  const [month] = await database.$queryRaw<{ name: string; ended: string }[]>`
+    SELECT name, to_char(time_of_id(upper_id) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS ended FROM partitions_of('webhook_deliveries')
+     WHERE upper_id IS NOT NULL AND name NOT LIKE '%\\_kept\\_%' ORDER BY upper_id LIMIT 1`;
+  const name = month ? `${month.name}, which ended on ${month.ended},` : 'the oldest';
   const found = rows.map(
     ({ endpoint, merchant, pending }) => `${endpoint} of ${merchant}: ${String(pending)} not delivered`,
   );
   return {
     check: 'partitions that are over',
     state: 'warn',
-    found: ['the oldest has more than 5000 deliveries that are not finished', ...found].join('; '),
-    do: 'Its merchant enables the webhook again or deletes it; until then the month stays in the database (docs/webhooks.md, "What is kept").',
+    found: [`${name} has more than 5000 deliveries that are not finished, or were lately`, ...found].join('; '),
+    do: `${rows.length > 0 ? DELETE_ENDPOINT : WAIT} Until then the month stays in the database (docs/webhooks.md, "What is kept").`,
   };
+}
+
+function hours(seconds: number): string {
+  return `${String(Math.round(seconds / HOUR_S))} h`;
 }
