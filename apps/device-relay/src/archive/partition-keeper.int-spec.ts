@@ -114,7 +114,7 @@ test('a relay without ARCHIVE_DIR drops nothing where others archive', async () 
     (await at.owner.query('SELECT name, state FROM archives ORDER BY name')).rows;
   await stoppedBeforeDrop();
   const [archives, waiting] = [await states(), await released()];
-  expect(waiting.length).toBeGreaterThan(2);
+  expect(waiting.length).toBeGreaterThan(0);
   await keeper().run();
   expect(await released()).toEqual(waiting);
   expect(await states()).toEqual(archives);
