@@ -21,7 +21,7 @@ const FAULTS: readonly SendFault[] = [
     'too_often',
   ] as const),
 ];
-const DEADLINE_MS = 150_000;
+const DEADLINE_MS = 300_000;
 
 let system: TestSystem;
 let prisma: PrismaService;
