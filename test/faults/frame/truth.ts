@@ -1,3 +1,4 @@
+import { HELD_BY_RESTORE } from '#database';
 import { LocalApiClient } from '#local-api';
 import { sql } from '../../system/database.js';
 import type { Till } from '../../system/merchant.js';
@@ -107,7 +108,8 @@ export async function judge(
 async function sentEmpty(system: TestSystem): Promise<string[]> {
   const sent = await sql<{ id: string }>(
     system.database,
-    `SELECT id FROM attempts WHERE request = '' AND relay_id <> 'restore'`,
+    `SELECT id FROM attempts WHERE request = '' AND relay_id <> $1`,
+    [HELD_BY_RESTORE],
   );
   return sent.length === 0 ? [] : [`${sent.length} requests were sent empty, the first is ${sent[0]?.id ?? ''}`];
 }

@@ -1,7 +1,5 @@
 // Promise: an old attempt leaves the database only when a durable archive holds it as it was; whenever the keeper is killed none is lost,
 // and none stands twice in what is restored.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +18,7 @@ import {
 import { createLogger, firstIdAt } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 import { ArchiveLag } from './archive-lag.js';
+import { killRounds } from './testing/kill-rounds.js';
 
 const DAY_MS = 86_400_000;
 const OLD = 400;
@@ -200,24 +199,18 @@ test('a keeper that is killed at any moment loses no attempt and archives none t
     const keeper = new ArchiveKeeper(${JSON.stringify(database.url)}, ${JSON.stringify(folder)}, options, logger);
     console.log('up');
     while (await keeper.run());`;
-  let killed = 0;
-  for (let round = 0; round < 6; round += 1) {
-    const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = once(child, 'exit');
-    await Promise.race([once(child.stdout, 'data'), ended]);
-    await Promise.race([delay(20 + 35 * round), ended]);
-    if (child.exitCode === null) killed += 1;
-    child.kill('SIGKILL');
-    await ended;
-    // What has left stands in an archive that is whole.
-    const here = new Set((await attempts()).map(({ id }) => id));
-    const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
-    expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
-    for (const archive of new Set(rows.map((row) => row.archive)))
-      expect(await new ArchiveFiles(folder).check(archive)).toBe('whole');
-  }
+  const killed = await killRounds(
+    script,
+    (round) => 20 + 35 * round,
+    async () => {
+      // What has left stands in an archive that is whole.
+      const here = new Set((await attempts()).map(({ id }) => id));
+      const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
+      expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
+      for (const archive of new Set(rows.map((row) => row.archive)))
+        expect(await new ArchiveFiles(folder).check(archive)).toBe('whole');
+    },
+  );
   expect(killed).toBeGreaterThan(0);
 
   // The server ends the session of a killed keeper when it notices; until then its lock stands.

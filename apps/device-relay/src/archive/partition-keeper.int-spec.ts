@@ -1,7 +1,5 @@
 // Promise: old deliveries leave with their month, and with an archive only when its files hold them; what is not finished never leaves, whenever
 // the keeper is killed.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,6 +21,7 @@ import {
   suffix,
   tables,
 } from './testing/aged-partitions.js';
+import { killRounds } from './testing/kill-rounds.js';
 
 beforeEach(openAged);
 afterEach(closeAged);
@@ -168,22 +167,16 @@ describe('a keeper that dies', () => {
       const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
       console.log('up');
       await keeper.run();`;
-    let killed = 0;
-    for (let round = 0; round < 6; round += 1) {
-      const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const ended = once(child, 'exit');
-      await Promise.race([once(child.stdout, 'data'), ended]);
-      await Promise.race([delay(15 + 60 * round), ended]);
-      if (child.exitCode === null) killed += 1;
-      child.kill('SIGKILL');
-      await ended;
-      const everywhere = [...(await both()), ...(await archived())];
-      for (const name of await released()) everywhere.push(...(await rowsOf(`parts.${name}`)));
-      expect(new Set(everywhere)).toEqual(new Set(before));
-      expect(await ids()).toEqual(expect.arrayContaining(staying));
-    }
+    const killed = await killRounds(
+      script,
+      (round) => 15 + 60 * round,
+      async () => {
+        const everywhere = [...(await both()), ...(await archived())];
+        for (const name of await released()) everywhere.push(...(await rowsOf(`parts.${name}`)));
+        expect(new Set(everywhere)).toEqual(new Set(before));
+        expect(await ids()).toEqual(expect.arrayContaining(staying));
+      },
+    );
     expect(killed).toBeGreaterThan(2);
     // The server ends the session of a killed keeper when it notices; until then its lock stands.
     const deadline = Date.now() + 60_000;
