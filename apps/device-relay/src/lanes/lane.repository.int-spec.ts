@@ -1,6 +1,5 @@
 // Promise: a double registration, a second open attempt or a stolen lane cannot be recorded, whatever the program does.
 import pg from 'pg';
-import { HELD_BY_RESTORE } from '#database';
 import type { Registration } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, type CloseRegistered, type LateRegistration } from '#ledger';
 import { backendPidOf, BASELINE, LaneRows } from './testing/lane-rows.js';
@@ -398,23 +397,3 @@ function close(attemptId: string): CloseRegistered {
     lastKnown: null,
   };
 }
-
-describe('the bytes that may be in the register', () => {
-  const HELD = `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
-                VALUES ($1, $2, $3, $4, 'not_registered', '{}', $5, $6, now(), '{"compared": []}')`;
-
-  test('are none where a restore held the receipt without a sending: it is composed anew, never sent empty', async () => {
-    const receiptId = await rows.createReceipt();
-    await rows.sql.query(HELD, ['att_held', receiptId, rows.deviceId, 1, '', HELD_BY_RESTORE]);
-    const lane = await rows.ours.read(rows.deviceId, 10);
-    expect(lane?.waiting[0]).toMatchObject({ id: receiptId, mayBeRegistered: true });
-    expect(await rows.ours.unprovenRequest(receiptId)).toBeNull();
-  });
-
-  test('are those of the sending before the one that was held', async () => {
-    const receiptId = await rows.createReceipt();
-    await rows.sql.query(HELD, ['att_sent', receiptId, rows.deviceId, 1, 'bytes', 'rly']);
-    await rows.sql.query(HELD, ['att_held', receiptId, rows.deviceId, 2, '', HELD_BY_RESTORE]);
-    expect((await rows.ours.unprovenRequest(receiptId))?.toString()).toBe('bytes');
-  });
-});
