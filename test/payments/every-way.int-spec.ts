@@ -1,9 +1,9 @@
 // Through every way of paying money and receipt agree, whatever is lost, late, refused or gone in between.
 import { until } from '../system/until.js';
 import type { PaymentsFixture } from './payments-fixture.js';
-import { IMPATIENT, LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
+import { LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture(IMPATIENT);
+const fixture = paymentsFixture();
 
 interface Way {
   payment: Record<string, unknown>;

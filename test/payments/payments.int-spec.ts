@@ -1,8 +1,8 @@
 // Money and receipt travel together: no customer is charged without a receipt, and none has a receipt without having paid.
 import { until } from '../system/until.js';
-import { IMPATIENT, LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
+import { LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture(IMPATIENT);
+const fixture = paymentsFixture();
 
 const HOLDS = [
   ['payme', { provider: 'payme', token: 'token-0001' }],

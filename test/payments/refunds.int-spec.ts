@@ -1,8 +1,8 @@
 // Money goes back exactly as far as the sale does: each part once, never more than was taken, never on a guess.
 import { until } from '../system/until.js';
-import { IMPATIENT, paymentsFixture, PRICE } from './payments-fixture.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture(IMPATIENT);
+const fixture = paymentsFixture();
 
 const PIECES = 4;
 const WHOLE = PIECES * PRICE;
