@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { getState, resetState, run } from 'jest-circus';
 
 import { GLOBALS } from './globals.mjs';
+import { leftovers, shared, surroundings } from './leftovers.mjs';
 
 /**
  * Runs test files in this process, one after the other, until its parent (runner.mjs) closes the channel. The parent is sent what
@@ -27,19 +28,26 @@ process.on('message', (message) => {
 
 /** @param {Order} order */
 async function runFile({ file, testTimeout, testNamePattern }) {
+  const before = surroundings();
   resetState();
   rejected.clear();
+  GLOBALS.jest.restoreAllMocks();
   GLOBALS.jest.setTimeout(testTimeout);
   if (testNamePattern !== null) getState().testNamePattern = new RegExp(testNamePattern, 'i');
   const beganMs = performance.now();
   await import(pathToFileURL(file).href);
   const loadMs = performance.now() - beganMs;
+  const read = shared();
   const { testResults, unhandledErrors } = await run();
+  const isGreen = unhandledErrors.length === 0 && testResults.every(({ errors }) => errors.length === 0);
+  // What a test that failed has left half done is not known.
+  const left = isGreen ? await leftovers(before, read) : ['a failure'];
   return {
     kind: 'run',
     testResults,
     unhandledErrors: [...unhandledErrors, ...[...rejected.values()].map(stackOf)],
     loadMs,
+    left: rejected.size === 0 ? left : [...left, 'a rejected promise'],
   };
 }
 

@@ -1,16 +1,19 @@
 import { fork } from 'node:child_process';
+import path from 'node:path';
+
+import { ROOT } from '../paths.mjs';
 
 /**
- * Runs test files natively, in processes of Node.js: each in one of its own, pure ones in few. Jest's own runner loads every module of every file anew through its
- * registry, in a context of its own: three to four seconds of processor time for a file that starts the gateway
- * (docs/adr/0076-test-files-run-natively.md). Which files run, in which order, and the report stay Jest's.
+ * Runs test files natively, in processes of Node.js, each of which runs one after another as long as they leave nothing behind. Jest's own
+ * runner loads every module of every file anew through its registry, in a context of its own: three to four seconds of processor time for a
+ * file that starts the gateway (docs/adr/0076-test-files-run-natively.md). Which files run, in which order, and the report stay Jest's.
  *
  * @typedef {import('node:child_process').ChildProcess} ChildProcess
  * @typedef {import('@jest/test-result').TestResult} TestResult
  * @typedef {import('@jest/test-result').Test} Test
  * @typedef {{ duration?: number | null, errors: string[], invocations: number, status: string, testPath: string[],
  *   numPassingAsserts: number, startedAt?: number | null }} Single
- * @typedef {{ kind: 'run', testResults: Single[], unhandledErrors: string[], loadMs: number }
+ * @typedef {{ kind: 'run', testResults: Single[], unhandledErrors: string[], loadMs: number, left: string[] }
  *   | { kind: 'broken', error: string }} Outcome
  */
 
@@ -23,8 +26,6 @@ const EXEC_ARGV = [
   '--no-warnings',
   ...['--import', new URL('./register.mjs', import.meta.url).href],
 ];
-/** Pure tests leave nothing behind: their files share a process, and so the modules that it has read. */
-const SHARING = 'unit';
 
 // eslint-disable-next-line no-restricted-syntax -- the shape is Jest's
 export default class NativeRunner {
@@ -44,25 +45,29 @@ export default class NativeRunner {
   // eslint-disable-next-line no-restricted-syntax -- the shape is Jest's
   async runTests(tests, watcher, onStart, onResult, onFailure) {
     const waiting = [...tests];
+    /** @type {string[]} */
+    const littering = [];
     const inTurn = async () => {
       /** @type {ChildProcess | null} */
-      let shared = null;
+      let clean = null;
       for (let test = waiting.shift(); test && !watcher.isInterrupted(); test = waiting.shift()) {
-        const isSharing = test.context.config.displayName?.name === SHARING;
         /** @type {ChildProcess} */
-        const child = (isSharing ? shared : null) ?? start();
+        const child = clean ?? start();
         await onStart(test);
         const begin = Date.now();
         const outcome = await this.run(test, child);
-        const isAlive = child.connected;
-        if (isSharing) shared = isAlive ? child : null;
-        else if (isAlive) child.disconnect();
+        const left = outcome.kind === 'run' ? outcome.left : ['its process'];
+        if (left.length > 0) littering.push(`  ${path.relative(ROOT, test.path)}: ${left.join(', ')}`);
+        clean = child.connected && left.length === 0 ? child : null;
+        if (clean === null && child.connected) child.disconnect();
         if (outcome.kind === 'broken') await onFailure(test, { message: outcome.error, stack: outcome.error });
         else await onResult(test, resultOf(test, outcome, begin));
       }
-      if (shared?.connected) shared.disconnect();
+      if (clean?.connected) clean.disconnect();
     };
     await Promise.all(Array.from({ length: Math.min(this.globalConfig.maxWorkers, tests.length) }, inTurn));
+    // They are right to do so, but the next file had to read all modules anew.
+    if (littering.length > 0) console.error(['Left something behind:', ...littering.sort()].join('\n'));
   }
 
   /**
