@@ -35,6 +35,8 @@ export const LEDGER_READERS = /** @type {Readonly<Record<string, string>>} */ ({
   'apps/gateway/src/operator/restore/held-receipts.ts': 'held receipts with the checks after a restore',
   'apps/gateway/src/operator/restore/hold-lanes.ts': 'the same, by lane',
   'apps/gateway/src/operator/restore/nothing-lost.ts': 'the same, for the decision that nothing was lost',
+  'apps/gateway/src/operator/restore/register-gaps.ts':
+    'the numbers of receipts against those that registers count, register by register',
   'apps/gateway/src/payments/change-payment.ts': 'a payment with its receipt, under their locks',
   'apps/gateway/src/payments/emulated/emulated-provider.ts':
     'the provider of the sandbox: the payment with its receipt',

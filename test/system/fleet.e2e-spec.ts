@@ -1,5 +1,5 @@
 // Promise: a register becomes a device only when it can work for this merchant, sells, and leaves without a trace of risk.
-import { spawnSync } from 'node:child_process';
+import { commandLine } from './command-line.js';
 import { GatewayClient } from './gateway-client.js';
 import { sql } from './database.js';
 import type { TestMerchant } from './merchant.js';
@@ -167,11 +167,7 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
 });
 
 test('the command line makes a merchant and a client that gets a token; a refusal is a sentence and an exit code', async () => {
-  const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
-    spawnSync(process.execPath, ['dist/apps/gateway/src/programs/cli/main.js', ...args], {
-      env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey },
-      encoding: 'utf8',
-    });
+  const run = (...args: string[]): ReturnType<typeof commandLine> => commandLine(system, ...args);
   expect(run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567').status).toBe(0);
   const made = run(
     'client',

@@ -1,9 +1,9 @@
 // Promise: a register that says it is another merchant's fiscal module keeps no shop from selling and gets nothing; a module that truly moves registers nothing twice.
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { item, sale } from '../../apps/cash-register/src/testing/samples.js';
+import { commandLine } from './command-line.js';
 import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { Program } from './program.js';
@@ -149,12 +149,7 @@ async function documentsAtOfd(terminalId: string): Promise<Record<string, unknow
   return ((await response.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-function cli(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, ['dist/apps/gateway/src/programs/cli/main.js', ...args], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey },
-    encoding: 'utf8',
-  });
-}
+const cli = (...args: string[]): ReturnType<typeof commandLine> => commandLine(system, ...args);
 
 test('a false register that was first: its true owner proves the terminal, sells, and loses no number to it', async () => {
   const terminal = newTerminal();

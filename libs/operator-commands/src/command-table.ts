@@ -156,6 +156,11 @@ export const COMMANDS: readonly CommandFacts[] = [
     options: [MERCHANT, ['--file <file>', 'to write']],
   },
   {
+    name: 'restore gaps',
+    about: 'numbers that registers gave out and no receipt here bears, one JSON object a line',
+    options: [['--since <time>', 'before the copy was made, with its zone'], MERCHANT, ['--file <file>', 'to write']],
+  },
+  {
     name: 'restore resolve',
     about: 'carry decisions out',
     options: [['--file <file>', 'decisions as JSON lines or CSV'], REASON, EVIDENCE],

@@ -1,4 +1,6 @@
 import { LocalApiClient } from '#local-api';
+import type { RegisterGap } from '../../../apps/gateway/src/operator/restore/register-gaps.js';
+import { commandLine } from '../../system/command-line.js';
 import { sql } from '../../system/database.js';
 import type { GatewayClient } from '../../system/gateway-client.js';
 import { inParallel } from '../../system/in-parallel.js';
@@ -88,6 +90,7 @@ export async function readPromotionBooks(system: TestSystem, of: BooksOf): Promi
   const explained = new Set([...lost, ...soldAgain].map(({ marker }) => marker));
   for (const orphan of orphans)
     if (!explained.has(orphan.items[0]?.name ?? '')) failures.push(`unknown to the database: ${nameOf(orphan)}`);
+  failures.push(...differences(gapsOf(system), orphans.map(nameOf)));
   return {
     lost,
     lostWithDocument: lost.filter((one) => documentsOf(one).length > 0),
@@ -96,6 +99,25 @@ export async function readPromotionBooks(system: TestSystem, of: BooksOf): Promi
     orphans,
     failures,
   };
+}
+
+/** What an operator is named as missing. The registers are of this test alone: each number of theirs is a sale of it. */
+function gapsOf(system: TestSystem): string[] {
+  const since = new Date(Date.now() - 24 * 3_600_000).toISOString();
+  const { status, stdout, stderr } = commandLine(system, 'restore', 'gaps', '--since', since);
+  if (status !== 0) throw new Error(`restore gaps: ${stderr}`);
+  const { data } = JSON.parse(stdout) as { data: RegisterGap[] };
+  return data.flatMap(({ terminal_id, from_seq, documents }) =>
+    Array.from({ length: documents }, (_, nth) => nameOf({ terminal_id, seq: from_seq + nth })),
+  );
+}
+
+function differences(named: readonly string[], missing: readonly string[]): string[] {
+  const [names, misses] = [new Set(named), new Set(missing)];
+  return [
+    ...named.filter((name) => !misses.has(name)).map((name) => `restore gaps names ${name}, which is not missing`),
+    ...missing.filter((name) => !names.has(name)).map((name) => `restore gaps does not name ${name}`),
+  ];
 }
 
 async function readKnown(

@@ -9,6 +9,7 @@ import { FILE_FORMATS, type FileFormat } from '../../goods/catalog/files/product
 import { Merchants } from '../../fleet/merchants/merchants.js';
 import { UnreadableFile } from '../../goods/sheets/sheet-row.js';
 import type { Program } from './actor.js';
+import { merchantNamed } from './merchant-named.js';
 import { ProgressLine } from './progress-line.js';
 import { mustExist, type Given, type ReadCommand } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
@@ -78,9 +79,8 @@ export class CatalogCommands {
     const named = given['format'] ?? extname(file).slice(1).toLowerCase();
     const format = FILE_FORMATS.find((each) => each === named);
     if (!format) throw new UsageError(`--format must be one of ${FILE_FORMATS.join(', ')}`);
-    const found = await this.merchants.find(merchant);
-    if (!found) throw new UsageError(`There is no merchant ${JSON.stringify(merchant)}.`);
-    return { file, format, merchantId: found.id };
+    const { id: merchantId } = await merchantNamed(this.merchants, merchant);
+    return { file, format, merchantId };
   }
 }
 

@@ -14,6 +14,7 @@ import { ResolveAttempt } from '../../operator/resolve-attempt.js';
 import { HeldReceipts } from '../../operator/restore/held-receipts.js';
 import { HoldLanes } from '../../operator/restore/hold-lanes.js';
 import { NothingLost } from '../../operator/restore/nothing-lost.js';
+import { RegisterGaps } from '../../operator/restore/register-gaps.js';
 import { RefundDuplicate } from '../../receipts/refunds/refund-duplicate.js';
 import { RefundRepository } from '../../receipts/refunds/refund.repository.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -28,6 +29,8 @@ import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
 import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { RestoreCommands } from './restore-commands.js';
+import { RestoreDecisions } from './restore-decisions.js';
+import { RestoreLists } from './restore-lists.js';
 import { TerminalCommands } from './terminal-commands.js';
 import { UserCommands } from './user-commands.js';
 
@@ -58,7 +61,7 @@ export class CliModule {
         // The sweeper of any relay finds the lanes that have something to do.
         { provide: LaneBell, useValue: { ring: () => undefined } },
         ...[OperatorRepository, AdoptDevice, ResolveAttempt, RefundRepository, RefundDuplicate],
-        ...[HoldLanes, HeldReceipts, NothingLost, RestoreCommands],
+        ...[HoldLanes, HeldReceipts, NothingLost, RegisterGaps, RestoreLists, RestoreDecisions, RestoreCommands],
         Cli,
         OperatorDoctor,
       ],

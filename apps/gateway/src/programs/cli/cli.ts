@@ -5,6 +5,7 @@ import { CLI_ACTOR, programOf } from './actor.js';
 import { checked } from './checked.js';
 import { ClientCommands } from './client-commands.js';
 import { CommandFamilies } from './command-families.js';
+import { merchantNamed } from './merchant-named.js';
 import { NewMerchantInput } from './new-merchant-input.js';
 import { readCommand, type Given, type ReadCommand } from './read-arguments.js';
 import { TerminalCommands } from './terminal-commands.js';
@@ -59,19 +60,13 @@ export class Cli {
   }
 
   private async setMerchant(target: string, given: Given): Promise<MerchantView> {
-    const { id } = await this.merchantNamed(target);
+    const { id } = await merchantNamed(this.merchants, target);
     return this.merchants.change({ ...programOf(this.actor), merchantId: id }, checked(MerchantPatch, patchOf(given)));
   }
 
   private merchantOf({ merchant }: Given): Promise<MerchantView> {
     if (merchant === undefined) throw new UsageError('--merchant is missing');
-    return this.merchantNamed(merchant);
-  }
-
-  private async merchantNamed(idOrCode: string): Promise<MerchantView> {
-    const merchant = await this.merchants.find(idOrCode);
-    if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
-    return merchant;
+    return merchantNamed(this.merchants, merchant);
   }
 }
 

@@ -7,6 +7,7 @@ import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js
 import { isPlatformRole, PLATFORM } from '../../http/roles.js';
 import type { Program } from './actor.js';
 import { checked } from './checked.js';
+import { merchantNamed } from './merchant-named.js';
 import type { Given, ReadCommand } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
 
@@ -34,7 +35,7 @@ export class UserCommands {
   /** @returns what is printed @throws UsageError */
   async run({ verb, target, values }: ReadCommand, program: Program): Promise<unknown> {
     const named = values['merchant'];
-    const merchant = named === undefined ? null : await this.merchantNamed(named);
+    const merchant = named === undefined ? null : await merchantNamed(this.merchants, named);
     switch (verb) {
       case 'invite':
         return this.invite(values, merchant, program);
@@ -45,12 +46,6 @@ export class UserCommands {
       default:
         return this.switch(target, program, verb === 'enable');
     }
-  }
-
-  private async merchantNamed(idOrCode: string): Promise<MerchantView> {
-    const merchant = await this.merchants.find(idOrCode);
-    if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
-    return merchant;
   }
 
   private async invite(given: Given, merchant: MerchantView | null, program: Program): Promise<InvitationWithLinkView> {

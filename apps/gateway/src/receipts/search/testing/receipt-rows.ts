@@ -19,6 +19,7 @@ export interface TestReceipt {
   createdAt?: string;
   registeredAt?: string;
   terminalId?: string;
+  receiptSeq?: number;
   callbackUrl?: string | null;
 }
 
@@ -38,7 +39,7 @@ export async function writeReceipt(prisma: PrismaService, given: TestReceipt): P
             ${type}::receipt_type, ${status}::receipt_status, nextval('lane_place_seq'), ${given.deviceId ?? 'dev_1'},
             ${given.branchId ?? 'brn_1'}, ${given.cashierId ?? 'csh_1'}, ${JSON.stringify(documentOf(given))}::jsonb,
             ${totalTiyin}::bigint, ${given.vatTiyin ?? 12_000}::bigint,
-            ${isRegistered ? (given.terminalId ?? 'UZ000000000001') : null}, ${isRegistered ? sequence : null}::bigint,
+            ${isRegistered ? (given.terminalId ?? 'UZ000000000001') : null}, ${isRegistered ? (given.receiptSeq ?? sequence) : null}::bigint,
             ${isRegistered ? (given.registeredAt ?? createdAt) : null}::timestamptz,
             ${isRegistered ? 'answer' : null}::evidence, ${createdAt}::timestamptz)`;
   return id;
