@@ -2,7 +2,7 @@ import { MailServer } from '../libs/messages/src/testing/mail-server.js';
 import { ACCOUNT, SimulatedProvider } from '../libs/messages/src/testing/simulated-provider.js';
 import { sql } from '../test/system/database.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
-import { until } from '../test/system/until.js';
+import { until } from '../libs/runtime/src/testing/until.js';
 import { processorTimeOf } from './processor-time.js';
 import { alternate, median } from './statistics.js';
 import type { Figure } from './report.js';

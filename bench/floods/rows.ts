@@ -3,7 +3,7 @@ import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receive
 import { ACCOUNT, SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { RawRegister } from '../../test/links/raw-register.js';
 import type { GatewayClient } from '../../test/system/gateway-client.js';
-import { until } from '../../test/system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import type { Flood, FloodRequest } from './flood.js';
 import { FLOODER_ADDRESS, JSON_TYPE, OTHER_ADDRESS, type Parties } from './parties.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { documentsAtOfd } from '../../test/system/outside-world.js';
 import type { TestSystem } from '../../test/system/system.js';
-import { until } from '../../test/system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const GIVE_UP_MS = 180_000;
 const PAUSE_MS = 300;

@@ -8,7 +8,7 @@ import { SigningRig } from '../../apps/gateway/src/access/signing/testing/signin
 import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const logger = createLogger('gateway', 'error', { write: () => undefined });
 let rig: SigningRig;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newAccessToken } from '../../apps/gateway/src/access/oauth/access-token.js';
 import { newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { SecretsRig } from './secrets-rig.js';
 
 const CALLS = 10_000;

@@ -12,7 +12,7 @@ import { buildCli } from '../../scripts/lib/build-cli.mjs';
 import { sql } from '../system/database.js';
 import { FaultProxy } from '../sdk/fault-proxy.js';
 import { startSystem, type TestSystem } from '../system/system.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { Fgw, linesOf } from './fgw.js';
 
 const SCOPES = [

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { FiscalGateway } from '#sdk';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { startSystem, type TestSystem } from '../system/system.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { Fgw, type Staying } from './fgw.js';
 
 const RESTARTS = 10;

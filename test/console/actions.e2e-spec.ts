@@ -7,7 +7,7 @@ import pg from 'pg';
 import { MERCHANT_ROLES, SCOPES_OF_ROLE } from '../../apps/gateway/src/http/roles.js';
 import { holdsScope, SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { describeInBrowser } from '../screen/browser.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { violationsOf } from './axe.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
 import { adoptRegister, decideAboutMoney, goBackInRegister, loseNextPage, rotateSecret } from './decisions.js';

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PrismaService } from '#database';
 import { Fgw } from '../cli/fgw.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { ConsolePerson, inviteByCommand } from './console-person.js';
 import type { ConsoleRig } from './console-rig.js';
 

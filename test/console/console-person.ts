@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Locator } from 'playwright-core';
 import type { PrismaService } from '#database';
 import { totpAt } from '../../apps/gateway/src/access/people/credentials/totp.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import type { ConsoleRig, Visitor } from './console-rig.js';
 
 export const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');

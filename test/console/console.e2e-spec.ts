@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { SCOPES_OF_ROLE, type MerchantRole } from '../../apps/gateway/src/http/roles.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/ground-truth.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { violationsOf } from './axe.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, startOfToday, THEMES } from './console-rig.js';
 import { measureBesideEmptyPage } from './console-speed.js';

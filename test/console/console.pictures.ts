@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFaults } from '../system/ground-truth.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { ConsolePerson, inviteByCommand } from './console-person.js';
 import { ConsoleRig, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { Receiver, type Received } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { CLI, type ConsolePerson } from './console-person.js';
 import { HOSTILE, type ConsoleRig, type Visitor } from './console-rig.js';
 

@@ -1,7 +1,7 @@
 // Promise: what people arrange, take out and read in the console's lists is what they asked for, in words that are theirs.
 import { readFileSync } from 'node:fs';
 import { describeInBrowser } from '../screen/browser.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { ConsoleRig, type Visitor } from './console-rig.js';
 
 let rig: ConsoleRig;

@@ -10,7 +10,7 @@ import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receive
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/outside-world.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { violationsOf } from './axe.js';
 import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';

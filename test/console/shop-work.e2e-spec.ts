@@ -4,7 +4,7 @@ import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receive
 import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { ConsoleRig, HOSTILE, type Visitor } from './console-rig.js';
 
 let rig: ConsoleRig;

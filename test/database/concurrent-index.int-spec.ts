@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 import { withSchemaEngine } from '../../scripts/lib/schema-engine.mjs';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const TABLE = '1_table';
 const INDEX = '2_index';

@@ -11,7 +11,7 @@ import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { createCluster, spawnServer, stopServer } from '../../scripts/lib/postgres-cluster.mjs';
 import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
 import { findPackaged } from '../recovery/packaged-postgres.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { interpolate, mergedComposeFile, readComposeFile } from './compose-file.js';
 import { ComposePrograms, createOwner } from './compose-programs.js';
 

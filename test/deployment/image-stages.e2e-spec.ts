@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { readComposeFile } from './compose-file.js';
 import {
   copyContext,

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { parseCidr } from '#outgoing';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { OauthGateway } from '../../apps/gateway/src/access/oauth/testing/oauth-gateway.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const CONFIGURATION = join(import.meta.dirname, '..', '..', 'ops', 'nginx.conf');
 const CALLER = '127.0.0.5';

@@ -10,7 +10,7 @@ import { buildSdk } from '../../scripts/lib/build-sdk.mjs';
 import { describeInBrowser } from '../screen/browser.js';
 import { startBrowser } from '../screen/start-browser.js';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { ExampleRig, type Finished } from './example-rig.js';
 import { isInstalled, LANGUAGES, newFolder, type Language } from './languages.js';
 

@@ -7,7 +7,7 @@ import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { sql } from '../system/database.js';
 import { Program } from '../system/program.js';
 import { startSystem, type TestSystem } from '../system/system.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 let system: TestSystem;
 const folder = mkdtempSync(join(tmpdir(), 'dial-out-'));

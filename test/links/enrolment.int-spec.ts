@@ -9,7 +9,7 @@ import {
   type TestRegister,
 } from '../../apps/cash-register/src/testing/register-fixture.js';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { LinkRig, type LinkedDevice, type TestDevice } from './link-rig.js';
 import { newKey, RawRegister } from './raw-register.js';
 

@@ -11,7 +11,7 @@ import { LanesModule } from '../../apps/device-relay/src/lanes/lanes.module.js';
 import { STATUS } from '../../apps/device-relay/src/lanes/testing/register-answers.js';
 import { stopRelay } from '../../apps/device-relay/src/stop-relay.js';
 import { ForwardAuth } from '../../apps/device-relay/src/links/forward-auth.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { HeldServer } from './held-server.js';
 import { LinkRig, type LinkedDevice, type TestDevice, type TestRelay } from './link-rig.js';
 

@@ -18,7 +18,7 @@ import { LaneRunner } from '../../apps/device-relay/src/lanes/lane-runner.js';
 import { Links } from '../../apps/device-relay/src/links/links.js';
 import { RelayModule } from '../../apps/device-relay/src/relay.module.js';
 import { LanesModule } from '../../apps/device-relay/src/lanes/lanes.module.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { CutProxy } from './cut-proxy.js';
 
 export interface TestRelay {

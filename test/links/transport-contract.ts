@@ -1,7 +1,7 @@
 import type { CallResult, LocalApiClient, SaleAnswer } from '#local-api';
 import type { TestRegister } from '../../apps/cash-register/src/testing/register-fixture.js';
 import { sale } from '../../apps/cash-register/src/testing/samples.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import type { CutProxy } from './cut-proxy.js';
 
 /** One way from a relay to a register, and what a test may do to it. */

@@ -8,7 +8,7 @@ import {
   type TestRegister,
 } from '../../apps/cash-register/src/testing/register-fixture.js';
 import { OtlpReceiver } from '../system/otlp-receiver.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { CutProxy } from './cut-proxy.js';
 import { LinkRig, type LinkedDevice, type TestDevice, type TestRelay } from './link-rig.js';
 import { sell, transportContract, type Carried } from './transport-contract.js';

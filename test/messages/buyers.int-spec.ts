@@ -7,7 +7,8 @@ import type { SimulatedProvider } from '../../libs/messages/src/testing/simulate
 import { ACCOUNT } from '../../libs/messages/src/testing/simulated-provider.js';
 import { describeInBrowser, screenshotPath } from '../screen/browser.js';
 import { startBrowser } from '../screen/start-browser.js';
-import { eventually, MessagesRig } from './messages-rig.js';
+import { MessagesRig } from './messages-rig.js';
+import { untilTrue } from '../../libs/runtime/src/testing/until.js';
 
 let rig: MessagesRig;
 let mail: MailServer;
@@ -98,11 +99,11 @@ describe('the page', () => {
     const address = `reader${String((number += 1))}@example.uz`;
     const first = await post(`${page}/messages`, { channel: 'email', to: address });
     expect([first.status, await first.text()]).toEqual([200, expect.stringContaining('r***@example.uz')]);
-    await eventually(() => mail.letters.some(({ to }) => to.includes(address)));
+    await untilTrue(() => mail.letters.some(({ to }) => to.includes(address)));
     for (const to of ['a@b', '', 'x y@z.uz', 'a@b.uz\r\nBcc: c@d.uz'])
       expect((await post(`${page}/messages`, { channel: 'email', to })).status).toBe(422);
     for (const expected of [200, 200, 429]) {
-      await eventually(async () => (await rig.messagesOf(id)).every(({ state }) => state === 'sent'));
+      await untilTrue(async () => (await rig.messagesOf(id)).every(({ state }) => state === 'sent'));
       expect((await post(`${page}/messages`, { channel: 'email', to: address })).status).toBe(expected);
     }
     const statuses: number[] = [];
@@ -166,7 +167,7 @@ describe('the bot', () => {
     const start = new RegExp(`https://t\\.me/${ACCOUNT.bot}\\?start=([A-Za-z0-9_-]+)`).exec(html)?.[1] ?? '';
     expect(start.length).toBe(43);
     expect((await say(21, { text: `/start ${start}` })).status).toBe(200);
-    await eventually(() => sentTo(21).some((text) => text.includes(new URL(page).pathname)));
+    await untilTrue(() => sentTo(21).some((text) => text.includes(new URL(page).pathname)));
     expect(sentTo(21).some((text) => text.includes('confirm your phone number'))).toBe(true);
     // A chat that has proven nothing gets nothing of the phone.
     const unproven = await rig.sold(sale);
@@ -206,7 +207,7 @@ describe('the bot', () => {
     const start = (page.split('/').pop() ?? '').replace('.', '_');
     for (let time = 0; time < 7; time += 1) {
       await say(31, { text: `/start ${start}` });
-      await eventually(async () => (await rig.messagesOf(stopped)).every(({ state }) => state === 'sent'));
+      await untilTrue(async () => (await rig.messagesOf(stopped)).every(({ state }) => state === 'sent'));
     }
     expect((await rig.messagesOf(stopped)).length).toBe(5);
   });
@@ -266,7 +267,7 @@ describeInBrowser('in a real browser', () => {
     await page.fill('input[type=email]', 'click@example.uz');
     await Promise.all([page.waitForNavigation(), page.click('text=Send >> nth=1')]);
     expect(await page.textContent('h1')).toBe('The receipt is on its way:');
-    await eventually(() => mail.letters.some(({ to }) => to.includes('click@example.uz')));
+    await untilTrue(() => mail.letters.some(({ to }) => to.includes('click@example.uz')));
     await page.close();
   });
 });

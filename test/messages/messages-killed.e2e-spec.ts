@@ -5,7 +5,7 @@ import { newId } from '#runtime';
 import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import { ACCOUNT, SimulatedProvider, type SendFault } from '../../libs/messages/src/testing/simulated-provider.js';
 import { startSystem, type TestSystem } from '../system/system.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const LETTERS = 200;
 const SMS_BY_ESKIZ = 900;

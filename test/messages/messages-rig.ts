@@ -5,6 +5,7 @@ import type { HttpProvider } from '../../libs/messages/src/testing/message-schem
 import { ACCOUNT, SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { parseCidr } from '#outgoing';
 import { newId } from '#runtime';
+import { untilTrue } from '../../libs/runtime/src/testing/until.js';
 
 /** A message as the API shows it; what a test asks for is there. */
 export interface ShownMessage {
@@ -33,8 +34,6 @@ export interface RigAnswer {
     data: Record<string, unknown>[];
   };
 }
-
-const DEADLINE_MS = 60_000;
 
 /** A merchant that sells and sends: the gateway as it runs, real mail servers, simulated providers. */
 export class MessagesRig {
@@ -148,7 +147,7 @@ export class MessagesRig {
   /** Waits until the receipt's messages are as wanted. */
   async until(receiptId: string, states: readonly string[]): Promise<ShownMessage[]> {
     let shown: ShownMessage[] = [];
-    await eventually(
+    await untilTrue(
       async () => {
         shown = await this.messagesOf(receiptId);
         return (
@@ -174,16 +173,5 @@ export class MessagesRig {
     const rows = await this.prisma.$queryRaw<{ data: Record<string, unknown> }[]>`
       SELECT data FROM events WHERE type = ${type} AND merchant_id = ${this.sales.gateway.merchantId} ORDER BY position`;
     return rows.map(({ data }) => data);
-  }
-}
-
-export async function eventually(
-  condition: () => boolean | Promise<boolean>,
-  described: () => string = () => 'a state that did not come',
-): Promise<void> {
-  const end = Date.now() + DEADLINE_MS;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(described());
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -3,7 +3,8 @@ import type { MailServer } from '../../libs/messages/src/testing/mail-server.js'
 import type { SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { getDocumentProxy, extractText } from 'unpdf';
 import { anAddress, byMail, bySms, PHONE, REFUSED_ACCOUNTS, REFUSED_WISHES } from './buyers-and-accounts.js';
-import { eventually, MessagesRig } from './messages-rig.js';
+import { MessagesRig } from './messages-rig.js';
+import { untilTrue } from '../../libs/runtime/src/testing/until.js';
 
 let rig: MessagesRig;
 let mail: MailServer;
@@ -123,9 +124,9 @@ test('greylisting, a cut connection and a lost answer: tried again with the same
   const address = anAddress();
   mail.faults = ['greylist', 'cut_after_letter'];
   const id = await rig.sold(byMail(address));
-  await eventually(async () => (await rig.messagesOf(id))[0]?.attempts[0]?.outcome === 'not_now');
+  await untilTrue(async () => (await rig.messagesOf(id))[0]?.attempts[0]?.outcome === 'not_now');
   await rig.letTimePass();
-  await eventually(async () => (await rig.messagesOf(id))[0]?.attempts[1]?.outcome === 'unclear');
+  await untilTrue(async () => (await rig.messagesOf(id))[0]?.attempts[1]?.outcome === 'unclear');
   await rig.letTimePass();
   const [shown] = await rig.until(id, ['sent']);
   expect(shown?.attempts.map(({ outcome }) => outcome)).toEqual(['not_now', 'unclear', 'sent']);
@@ -144,7 +145,7 @@ test('an address that no mailbox has is stopped with an event; nothing more goes
   });
   expect(JSON.stringify(failed)).not.toContain(address);
   mail.unknown.delete(address);
-  await eventually(async () =>
+  await untilTrue(async () =>
     (await rig.events('message.address_stopped')).some((data) => data['message_id'] === failed!.id),
   );
   const second = await rig.sold(byMail(address.toUpperCase()));
@@ -179,7 +180,7 @@ describe('an SMS whose answer was lost', () => {
     sms.hidesMessages = true;
     const before = sms.calls;
     const id = await rig.sold(bySms());
-    await eventually(async () => {
+    await untilTrue(async () => {
       await rig.letTimePass();
       return (await rig.messagesOf(id))[0]?.state === 'failed';
     });
@@ -201,7 +202,7 @@ describe('an SMS whose answer was lost', () => {
       await rig.prisma.$executeRaw`UPDATE message_attempts SET outcome = NULL WHERE message_id = ${id}`;
     }
     await rig.letTimePass();
-    await eventually(async () => (await rig.messagesOf(byPhone))[0]?.attempts[0]?.outcome === 'interrupted');
+    await untilTrue(async () => (await rig.messagesOf(byPhone))[0]?.attempts[0]?.outcome === 'interrupted');
     await rig.until(byLetter, ['sent']);
     await rig.letTimePass();
     const [asked] = await rig.until(byPhone, ['sent']);
@@ -219,7 +220,7 @@ test('a wrong key disables the account with an event, the sale stands, and what 
   sms.password = 'another';
   sms.expireTokens();
   const id = await rig.sold(bySms());
-  await eventually(async () => (await rig.events('message.account_disabled')).length > 0);
+  await untilTrue(async () => (await rig.events('message.account_disabled')).length > 0);
   expect(await rig.events('message.account_disabled')).toMatchObject([
     { message_account_id: smsAccount, channel: 'sms', reason: 'HTTP 401: Invalid credentials' },
   ]);
@@ -309,10 +310,10 @@ test('asked for by hand: what is registered, to the address given, once while it
     rig.ask('POST', `/v1/receipts/${id}/messages`, body),
   ]);
   expect(both.map(({ status }) => status)).toEqual([202, 202]);
-  await eventually(() => sms.taken.some(({ to }) => to === '998931112233'));
+  await untilTrue(() => sms.taken.some(({ to }) => to === '998931112233'));
   const sent = await rig.ask('POST', `/v1/receipts/${id}/messages`, { channel: 'email', to: address, language: 'en' });
   expect(sent.body['to']).not.toContain(address);
-  await eventually(() => lettersTo(address).length === 1);
+  await untilTrue(() => lettersTo(address).length === 1);
   await rig.prisma.$executeRaw`
     INSERT INTO messages (id, merchant_id, receipt_id, account_id, channel, source, language, address_hash, address_hint, state, finished_at)
     SELECT 'msg_x' || n, merchant_id, receipt_id, account_id, channel, 'api', language, address_hash, address_hint, 'failed', now()

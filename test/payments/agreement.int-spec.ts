@@ -1,5 +1,5 @@
 // Whatever stops a sale half-way, and in whatever state its receipt is then: money without a receipt goes back, a receipt without money is refunded, each once.
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, askPayme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 

@@ -3,7 +3,7 @@ import { ComparePayments } from '../../apps/gateway/src/payments/compare-payment
 import type { PaymentFacts } from '../../apps/gateway/src/payments/payment.rows.js';
 import { noteComparison } from '../../apps/gateway/src/payments/repository/payment-writes.js';
 import { PaymentRepository } from '../../apps/gateway/src/payments/repository/payment.repository.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { CALLERS } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 

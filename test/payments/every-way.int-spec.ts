@@ -1,5 +1,5 @@
 // Through every way of paying money and receipt agree, whatever is lost, late, refused or gone in between.
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import type { PaymentsFixture } from './payments-fixture.js';
 import { LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
 

@@ -1,7 +1,7 @@
 // A customer's money does not stay held for lack of a request: once its receipt is registered, each pause before the next try is short, however often a try brought nothing.
 import { LONGEST_HELD_PAUSE_MS, retryAfterMs } from '#payments';
 import { sqlAgainstTheLaw } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { multicard } from './provider-callers.js';
 import { paymentsFixture } from './payments-fixture.js';
 

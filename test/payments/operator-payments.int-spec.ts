@@ -1,6 +1,6 @@
 // What no machine can decide about money a person decides, with the reason on the trail, and money and receipt agree afterwards.
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();

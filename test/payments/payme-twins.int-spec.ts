@@ -1,7 +1,7 @@
 // Promise: Payme is answered the same, and the same is stored, whether its calls are written in groups or one by one under locks.
 import fc from 'fast-check';
 import type { PrismaService } from '#database';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, askPayme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 

@@ -10,7 +10,7 @@ import { NO_ACCOUNTS, type MerchantAccounts } from '../../apps/payments-simulato
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 import type { Disagreement } from '../../apps/gateway/src/payments/reconciliation.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 export interface PaymentsAnswer {
   status: number;

@@ -1,5 +1,5 @@
 // Money and receipt travel together: no customer is charged without a receipt, and none has a receipt without having paid.
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { LATE_MS, paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();

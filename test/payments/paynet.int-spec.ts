@@ -2,7 +2,7 @@
 import { basicAuthorization, uzumMerchantAuth } from '#payments';
 import { Metrics } from '#runtime';
 import { parseRate } from '../../apps/gateway/src/http/rate.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { post } from './kit/callers.js';
 import {
   nextPaynetId as nextId,

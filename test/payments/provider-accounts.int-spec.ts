@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 import { withinMerchant } from '#database';
 import { ProviderAccounts } from '../../apps/gateway/src/payments/accounts/provider-accounts.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture } from './payments-fixture.js';
 
 const fixture = paymentsFixture();

@@ -1,6 +1,6 @@
 // A provider's call moves nothing that is not so: forged, replayed, late and reordered ones leave money and receipt agreeing.
 import { newId } from '#runtime';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { violationsOf } from '../../libs/payments/src/testing/provider-schemas.js';
 import { CALL_FAULTS, CALLERS, type ProviderCaller } from './kit/callers.js';
 import { FIRST_CALLERS } from './kit/first-callers.js';

@@ -1,7 +1,7 @@
 // Every provider keeps the port's word: what it says of a call is what happened to the money, and what was not answered is unknown.
 import { thousandths, tiyin, type ReceiptLine } from '#fiscal-domain';
 import { DEFINITIONS, type CallOutcome, type PaymentOrder, type PaymentProvider, type PaymentRef } from '#payments';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { NO_INSTRUMENT, readerOf, type ProviderWay } from './kit/provider-kit.js';
 import { exchange, KitSimulator, TIMEOUT_MS } from './kit/simulator.js';
 import { WAYS } from './kit/ways.js';

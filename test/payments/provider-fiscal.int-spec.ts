@@ -1,5 +1,5 @@
 // A sale is registered once: by the merchant's register or by the payment provider, and refunded by the same one.
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, askPayme, multicard } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 

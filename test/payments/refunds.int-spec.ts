@@ -1,5 +1,5 @@
 // Money goes back exactly as far as the sale does: each part once, never more than was taken, never on a guess.
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE, type PaymentsAnswer } from './payments-fixture.js';
 
 const fixture = paymentsFixture();

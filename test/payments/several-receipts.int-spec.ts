@@ -1,6 +1,6 @@
 // One payment, several sellers' receipts at registers of their own: all are registered or the money goes back and none stays, each seller
 // is refunded alone, and the parts are the whole to the tiyin.
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 import { anId, askPayme } from './provider-callers.js';
 

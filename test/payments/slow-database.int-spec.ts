@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { uzumMerchantAuth } from '#payments';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, click, multicard, payme, verdictOf } from './provider-callers.js';
 import { post } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';

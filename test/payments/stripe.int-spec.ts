@@ -1,6 +1,6 @@
 // Stripe's own client drives the simulator, and its generator signs events for the gateway: neither is of our making.
 import { createRequire } from 'node:module';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 /** What is used of the official client: its own types would be a third of all that is checked here. */

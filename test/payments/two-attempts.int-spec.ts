@@ -1,7 +1,7 @@
 // Two attempts to pay one order, in whatever order their calls arrive: the order is paid once, the other attempt is answered so, and what it was charged goes back.
 import { randomUUID } from 'node:crypto';
 import { ExtraChargeKeeper } from '../../apps/gateway/src/payments/extra-charges/extra-charge-keeper.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { octoBody, post } from './kit/callers.js';
 import { anId, askPayme, click, multicard, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';

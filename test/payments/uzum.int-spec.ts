@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { uzumMerchantAuth } from '#payments';
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();

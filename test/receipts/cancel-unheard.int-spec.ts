@@ -11,7 +11,7 @@ import { INFO, NO_LINKS, SALE, STATUS } from '../../apps/device-relay/src/lanes/
 import { CancelReceipt } from '../../apps/gateway/src/receipts/cancel-receipt.js';
 import { ReceiptRepository } from '../../apps/gateway/src/receipts/receipt.repository.js';
 import { answer, MisbehavingServer } from '../../libs/local-api/src/testing/misbehaving-server.js';
-import { until } from '../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../libs/runtime/src/testing/until.js';
 import { apiKeyOwner } from '#database';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger, systemClock } from '#runtime';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   rows = await LaneRows.start();
   locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
   locks.onApplicationBootstrap();
-  await until(() => locks.isConnected, 'the session for locks');
+  await untilTrue(() => locks.isConnected, 'the session for locks');
 });
 afterAll(async () => {
   await locks?.onApplicationShutdown();

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { ClassifierRig } from '../../apps/gateway/src/goods/classifier/testing/classifier-rig.js';
 import { RegisterSite, type SiteRow } from '../../apps/gateway/src/goods/classifier/testing/register-site.js';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');
 /** First key of the locks on merchants' trails: the last thing that going back waits for before its commit. */

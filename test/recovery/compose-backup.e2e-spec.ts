@@ -19,7 +19,7 @@ import { createCluster, killServer, spawnServer, stopServer } from '../../script
 import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
 import { interpolate, readComposeFile } from '../deployment/compose-file.js';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { findPackaged } from './packaged-postgres.js';
 
 const packaged = findPackaged();

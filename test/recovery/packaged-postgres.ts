@@ -7,7 +7,7 @@ import { createCluster, killServer, spawnServer, stopServer } from '../../script
 import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
 import { prepareTemplate } from '../../scripts/lib/test-server.mjs';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const ROOT = '/usr/lib/postgresql';
 

@@ -10,7 +10,7 @@ import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operato
 import { writeReceipt } from '../../apps/gateway/src/receipts/search/testing/receipt-rows.js';
 import { sql } from '../system/database.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { startStandby, type Standby } from './standby.js';
 import { takeBaseBackup } from './base-backup.js';
 

@@ -7,7 +7,7 @@ import { startMoreRegisters, type MoreRegisters } from '../system/more-registers
 import { documentsAtOfd } from '../system/outside-world.js';
 import { startSystem, type TestSystem } from '../system/system.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { byPromotion, byTimeTravel, type WayBack } from './ways-back.js';
 
 jest.setTimeout(300_000);

@@ -14,7 +14,7 @@ import { VerifyAuditTrail } from '../../apps/gateway/src/audit/verify-audit-trai
 import { Cli } from '../../apps/gateway/src/programs/cli/cli.js';
 import { CliModule } from '../../apps/gateway/src/programs/cli/cli.module.js';
 import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-settings.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const logger = createLogger('test', 'silent');
 const REASON = ['--reason', 'put back the copy of 3 a.m.'];

@@ -8,7 +8,7 @@ import type { GatewayClient } from '../system/gateway-client.js';
 import { startMoreRegisters } from '../system/more-registers.js';
 import { documentsAtOfd } from '../system/outside-world.js';
 import { startSystem, type TestSystem } from '../system/system.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { findPackaged } from './packaged-postgres.js';
 import { byDump, byTimeTravel, type WayBack } from './ways-back.js';
 

@@ -6,7 +6,7 @@ import { spawnServer, stopServer } from '../../scripts/lib/postgres-cluster.mjs'
 import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
 import { sql } from '../system/database.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 export interface Standby {
   /** As superuser. */

@@ -8,7 +8,7 @@ import { Load } from '../faults/frame/load.js';
 import { judge } from '../faults/frame/truth.js';
 import { sql } from '../system/database.js';
 import { startSystem, type TestSystem } from '../system/system.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SHORTLY = new Set(['503 service_unavailable', '503 database_unavailable']);
 const ROWS = 100_000;

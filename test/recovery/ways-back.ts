@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startOwnServer, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { sql } from '../system/database.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { copyTree, takeBaseBackup, writeAs } from './base-backup.js';
 import { startPackaged } from './packaged-postgres.js';
 import { ReplicatedServer } from './replicated-server.js';

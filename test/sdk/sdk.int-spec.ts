@@ -18,7 +18,7 @@ import { parseKeyring } from '#secrets';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { createMerchant, type TestMerchant } from '../system/merchant.js';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { FaultProxy, type Fate } from './fault-proxy.js';
 
 const secretsKey = randomBytes(32).toString('base64');

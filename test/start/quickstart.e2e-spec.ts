@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { destroyEmbeddedPostgres } from '../../scripts/lib/embedded-postgres.mjs';
-import { until } from '../system/until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { StartedSystem } from './started-system.js';
 
 const PORTS = ['GATEWAY_PORT', 'RELAY_PORT', 'REGISTER_PORT', 'OFD_PORT', 'POSTGRES_PORT', 'PAYMENTS_SIM_PORT'];

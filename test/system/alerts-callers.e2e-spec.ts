@@ -17,7 +17,7 @@ import { LiveAlerts, SEEN_IN } from './live-alerts.js';
 import { startPayments, type PaymentsRig } from './payments-rig.js';
 import { rawCall } from './raw-http.js';
 import type { TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SEEN = SEEN_IN['alerts-callers.e2e-spec.ts'];
 const HOST = 'gateway.test';

@@ -13,7 +13,7 @@ import { startMoreRegisters, startRegisters, type MoreRegisters } from './more-r
 import { Program } from './program.js';
 import { startRedis, type TestRedis } from './redis.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SEEN = SEEN_IN['alerts-registers.e2e-spec.ts'];
 const TILLS = 6;

@@ -2,7 +2,7 @@
 import { documentsAtOfd } from './ground-truth.js';
 import { startMoreRegisters, type MoreRegisters } from './more-registers.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import type { GatewayClient } from './gateway-client.js';
 
 const SCOPES = ['receipts:write', 'receipts:read', 'refunds:write', 'devices:admin'];

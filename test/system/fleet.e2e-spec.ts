@@ -4,7 +4,7 @@ import { GatewayClient } from './gateway-client.js';
 import { sql } from './database.js';
 import type { TestMerchant } from './merchant.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SCOPES = ['receipts:write', 'receipts:read', 'devices:admin'] as const;
 

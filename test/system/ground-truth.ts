@@ -2,7 +2,7 @@ import { LocalApiClient } from '#local-api';
 import { sql } from './database.js';
 import { documentsAtOfd, setFaults } from './outside-world.js';
 import type { TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 export { documentsAtOfd, setFaults };
 

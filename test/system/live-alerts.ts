@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { startPrometheus, type TestPrometheus } from './prometheus.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const RULES = join(import.meta.dirname, '..', '..', 'ops', 'prometheus');
 

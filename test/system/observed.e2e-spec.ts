@@ -16,7 +16,7 @@ import { OtlpReceiver, treeOf, type ReceivedSpan } from './otlp-receiver.js';
 import { startPayments, type PaymentsRig } from './payments-rig.js';
 import { startPrometheus, type TestPrometheus } from './prometheus.js';
 import type { TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROMETHEUS = join(ROOT, 'ops', 'prometheus');

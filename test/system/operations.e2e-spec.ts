@@ -11,7 +11,7 @@ import type { Program } from './program.js';
 import { expectProblem } from './problem-document.js';
 import { rawCall } from './raw-http.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 const ROOT = join(import.meta.dirname, '..', '..');
 const STOP_WITHIN_MS = 10_000;
 

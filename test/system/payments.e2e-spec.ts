@@ -4,7 +4,7 @@ import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.j
 import { sql } from './database.js';
 import { documentsAtOfd } from './outside-world.js';
 import { startPayments, type PaymentsRig } from './payments-rig.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 /** Some long too late, some with time enough, the rest about when the relay comes by. */
 const RACING = 40;

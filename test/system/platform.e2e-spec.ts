@@ -3,7 +3,7 @@ import { sql } from './database.js';
 import { GatewayClient, type Answer } from './gateway-client.js';
 import type { TestMerchant } from './merchant.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const GOODS = { spic: '10101001001000000', package_code: '1234567', units: 796, vat_percent: 12 };
 

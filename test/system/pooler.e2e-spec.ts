@@ -10,7 +10,7 @@ import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { OwnPooler, poolerIsInstalled } from './pooler.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 /** Fewer than the connections of two gateways and a relay, so that each session serves many. */
 const POOL_SIZE = 3;

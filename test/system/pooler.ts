@@ -7,7 +7,7 @@ import pg from 'pg';
 import type { TestDatabase } from '../../libs/database/src/testing/index.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const PROGRAM = 'pgbouncer';
 const ROLE = 'fiscal_app';

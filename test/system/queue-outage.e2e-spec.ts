@@ -7,7 +7,7 @@ import { allRegistered, expectEachExactlyOnce, setFaults, storedReceipts } from 
 import { metric } from './metric.js';
 import { startSystem, type TestSystem } from './system.js';
 import { TcpProxy } from './tcp-proxy.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 let redis: OwnRedis;
 let proxy: TcpProxy;
 let system: TestSystem;

@@ -6,7 +6,7 @@ import { Load } from '../faults/frame/load.js';
 import { judge } from '../faults/frame/truth.js';
 import { metric } from './metric.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const FAILOVERS = 2;
 const mayRun = sentinelIsInstalled() || process.env['CI'] === 'true';

@@ -6,7 +6,7 @@ import { allRegistered, documentsAtOfd, expectEachExactlyOnce } from './ground-t
 import { metric } from './metric.js';
 import { startRedis, type TestRedis } from './redis.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const DEVICES = 5;
 const PER_DEVICE = 40;

@@ -3,7 +3,7 @@ import { sql, sqlAgainstTheLaw } from './database.js';
 import type { Answer, GatewayClient } from './gateway-client.js';
 import { documentsAtOfd, setFaults } from './ground-truth.js';
 import { startSystem, type SystemOptions, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 const SCOPES = ['receipts:write', 'receipts:read', 'refunds:write'] as const;
 
 let system: TestSystem;

@@ -6,7 +6,7 @@ import { RowCounter, sql } from './database.js';
 import { GatewayClient, type Answer } from './gateway-client.js';
 import { setFaults } from './ground-truth.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 let system: TestSystem;
 let client: GatewayClient;
 let rows: RowCounter;

@@ -11,7 +11,7 @@ import { GatewayClient } from './gateway-client.js';
 import type { TestMerchant } from './merchant.js';
 import { SilentServer } from './silent-server.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SCOPES = [
   ...['receipts:write', 'receipts:read', 'refunds:write', 'operator:resolve', 'catalog:read'],

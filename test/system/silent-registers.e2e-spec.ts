@@ -4,7 +4,7 @@ import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { SilentServer } from './silent-server.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SILENT = 300;
 const HEALTHY = 20;

@@ -5,7 +5,7 @@ import { sql } from './database.js';
 import { setFaults } from './outside-world.js';
 import type { Program } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 jest.setTimeout(180_000);
 

@@ -8,7 +8,7 @@ import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { Program } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const SCOPES = ['receipts:write', 'receipts:read', 'devices:admin', 'operator:resolve'] as const;
 

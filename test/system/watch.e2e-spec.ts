@@ -2,7 +2,7 @@
 import { sql } from './database.js';
 import { documentsAtOfd } from './ground-truth.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 let system: TestSystem;
 

@@ -2,7 +2,7 @@
 import { Webhook } from 'standardwebhooks';
 import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 const SALES = 30;
 let system: TestSystem;
 let receiver: Receiver;

@@ -5,7 +5,7 @@ import { Load } from '../faults/frame/load.js';
 import { judge } from '../faults/frame/truth.js';
 import { Program } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
-import { until } from './until.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 const WORKERS = 2;
 /** Of a call to a worker that is killed, and of a gateway that is asked again. */

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { createLogger } from '#runtime';
 import { ChannelListener } from './channel-listener.js';
 import { createTestDatabase, type TestDatabase } from './testing/index.js';
+import { untilTrue } from '../../runtime/src/testing/until.js';
 
 const logger = createLogger('test', 'error', { write: () => undefined });
 let database: TestDatabase;
@@ -18,14 +19,6 @@ afterEach(async () => {
   listener = null;
 });
 afterAll(() => database.drop());
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('not within 30 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 /** A way to the database that can be made to swallow everything, as a network does that forgot a connection. */
 async function swallowingProxy(target: URL): Promise<{ server: Server; url: string; swallow(): void; cut(): void }> {
@@ -68,13 +61,13 @@ test('what was committed before `deliveredUntilMs` has been delivered', async ()
   );
   expect(listener.deliveredUntilMs).toBe(-Infinity);
   listener.start();
-  await until(() => (listener?.deliveredUntilMs ?? 0) > 0);
+  await untilTrue(() => (listener?.deliveredUntilMs ?? 0) > 0);
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   for (let number = 0; number < 20; number += 1) {
     await client.query(`SELECT pg_notify('test_notices', '${String(number)}')`);
     const committedAt = performance.now();
-    await until(() => (listener?.deliveredUntilMs ?? 0) > committedAt);
+    await untilTrue(() => (listener?.deliveredUntilMs ?? 0) > committedAt);
     expect(received).toContain(String(number));
   }
   await client.end();
@@ -91,11 +84,11 @@ test('a connection that swallows everything is given up, and listening begins an
     logger,
   );
   listener.start();
-  await until(() => (listener?.deliveredUntilMs ?? 0) > 0);
+  await untilTrue(() => (listener?.deliveredUntilMs ?? 0) > 0);
   proxy.swallow();
   const deafSince = performance.now();
-  await until(() => began === 2);
-  await until(() => (listener?.deliveredUntilMs ?? 0) > deafSince);
+  await untilTrue(() => began === 2);
+  await untilTrue(() => (listener?.deliveredUntilMs ?? 0) > deafSince);
   await listener.stop();
   proxy.cut();
   await new Promise((resolve) => proxy.server.close(resolve));
@@ -140,16 +133,16 @@ describe('listeners of one program', () => {
     received.length = 0;
     for (const channel of ['first_notices', 'second_notices'])
       await client.query(`SELECT pg_notify('${channel}', '${payload}')`);
-    await until(() => received.length >= expected.length);
+    await untilTrue(() => received.length >= expected.length);
     expect([...received].sort()).toEqual(expected);
   }
 
   test('share one session, which ends with the last; each has its own channel', async () => {
     const [a, b] = [listen('a', 'first_notices'), listen('b', 'second_notices')];
-    await until(() => a.isListening && b.isListening);
+    await untilTrue(() => a.isListening && b.isListening);
     expect(await sessions()).toBe(1);
     const late = listen('late', 'first_notices');
-    await until(() => late.deliveredUntilMs > 0);
+    await untilTrue(() => late.deliveredUntilMs > 0);
     expect(received).toContain('late listens');
     expect(await sessions()).toBe(1);
     await expectNotices('1', ['a 1', 'b 1', 'late 1']);
@@ -165,7 +158,7 @@ describe('listeners of one program', () => {
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'shared'`,
     );
-    await until(() => received.length === 2 && present.every(({ isListening }) => isListening));
+    await untilTrue(() => received.length === 2 && present.every(({ isListening }) => isListening));
     expect([...received].sort()).toEqual(['b listens', 'late listens']);
     await expectNotices('3', ['b 3', 'late 3']);
     await Promise.all(present.map((each) => each.stop()));
@@ -198,15 +191,15 @@ test('a reader that cannot catch up tries again by itself, and ends the session 
   bad.start();
   good.start();
   try {
-    await until(() => began.bad >= 3 && good.deliveredUntilMs > 0);
+    await untilTrue(() => began.bad >= 3 && good.deliveredUntilMs > 0);
     expect(bad.deliveredUntilMs).toBe(-Infinity);
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     await client.query(`SELECT pg_notify('good_notices', 'x')`);
     await client.end();
-    await until(() => received.length > 0);
+    await untilTrue(() => received.length > 0);
     isAway = false;
-    await until(() => bad.isListening && bad.deliveredUntilMs > 0);
+    await untilTrue(() => bad.isListening && bad.deliveredUntilMs > 0);
     expect([began.good, received]).toEqual([1, ['x']]);
   } finally {
     await Promise.all([good.stop(), bad.stop()]);

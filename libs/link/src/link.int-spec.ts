@@ -12,7 +12,8 @@ import { LinkAgent } from './link-agent.js';
 import { LinkKeyError, LinkKeys } from './link-keys.js';
 import { readLinkUrl } from './link-url.js';
 import { RegisterLink } from './register-link.js';
-import { DEVICE, ends, HandRegister, HandRelay, until } from './testing/hand-ends.js';
+import { DEVICE, ends, HandRegister, HandRelay } from './testing/hand-ends.js';
+import { untilTrue } from '../../runtime/src/testing/until.js';
 
 const HEAD = { method: 'POST', path: '/receipts', headers: { 'X-API-Key': 'k' }, connectTimeoutMs: 2_000 };
 const LIMITS = { timeoutMs: 3_000, maxAnswerBytes: 1_000 };
@@ -51,7 +52,7 @@ async function linked(): Promise<{ relay: HandRelay; register: MisbehavingServer
   const [relay, register] = [await new HandRelay().listening(), await startRegister()];
   const agent = startAgent(relay, register);
   await relay.accept();
-  await until(() => agent.isLinked);
+  await untilTrue(() => agent.isLinked);
   return { relay, register, agent };
 }
 
@@ -67,7 +68,7 @@ describe('the register’s end', () => {
     expect(isAnswerTo(relay.challenges[0]!, { ...hello, deviceId: 'dev_01bbbbbbbbbbbbbbbbbbbbbbbb' })).toBe(false);
     const middle = await new HandRelay(() => 'the.real.relay').listening();
     startAgent(middle, register);
-    await until(() => middle.connections > 1);
+    await untilTrue(() => middle.connections > 1);
     expect(middle.received).toEqual([]);
   });
 
@@ -164,18 +165,18 @@ describe('the register’s end', () => {
     const [relay, register] = [await new HandRelay().listening(), await startRegister(() => '')];
     const agent = startAgent(relay, register);
     await relay.accept();
-    await until(() => agent.isLinked);
+    await untilTrue(() => agent.isLinked);
     for (let id = 1; id <= LINK_LIMITS.callsInFlight + 1; id += 1)
       relay.say({ type: 'call', id, head: HEAD, limits: LIMITS }, BODY);
     expect((await relay.receive()).header).toMatchObject({ id: 17, kind: 'not_sent', reason: 'register_busy' });
-    await until(() => register.requests.length === LINK_LIMITS.callsInFlight);
+    await untilTrue(() => register.requests.length === LINK_LIMITS.callsInFlight);
   });
 
   test('silence of the relay ends the link, and it is dialled again', async () => {
     const [relay, register] = [await new HandRelay().listening(), await startRegister()];
     startAgent(relay, register);
     await relay.accept(40);
-    await until(() => relay.connections === 2);
+    await untilTrue(() => relay.connections === 2);
     await relay.accept();
   });
 
@@ -184,7 +185,7 @@ describe('the register’s end', () => {
     relay.say({ type: 'open', id: 1, head: HEAD, bodyBytes: BODY.length, sendWithinMs: 5_000 });
     await relay.receive();
     relay.socket?.terminate();
-    await until(() => relay.connections === 2);
+    await untilTrue(() => relay.connections === 2);
     await relay.accept();
     relay.say({ type: 'send', id: 1, limits: LIMITS }, BODY);
     expect(await relay.closed()).toBe(4005);
@@ -212,7 +213,7 @@ describe('the relay’s end', () => {
         ),
       );
     });
-    await until(() => server.address() !== null);
+    await untilTrue(() => server.address() !== null);
     const register = new HandRegister((server.address() as AddressInfo).port);
     return { link: await accepted, register: await register.opened() };
   };
@@ -228,7 +229,7 @@ describe('the relay’s end', () => {
     const opening = await link.open({ ...request, confirmed: false });
     if (opening.kind !== 'open') throw new Error(opening.reason);
     const sent = opening.call.send(LIMITS, () => true);
-    await until(() => register.received.length === 1);
+    await untilTrue(() => register.received.length === 1);
     register.say({ type: 'result', id: 1, kind: 'failed', reason: 'timeout' });
     expect(await sent).toEqual({ kind: 'failed', reason: 'timeout' });
     for (const frame of frames) register.say(frame);
@@ -249,7 +250,7 @@ describe('the relay’s end', () => {
   test('a register that gives no sign of life is cut', async () => {
     const { link, register } = await open();
     link.beat(60_000);
-    await until(() => register.pings === 1);
+    await untilTrue(() => register.pings === 1);
     link.beat(-1);
     expect(await register.closed()).toBe(4006);
     expect(await link.open(request)).toEqual({ kind: 'not_sent', reason: 'link_lost' });
@@ -267,7 +268,7 @@ describe('the relay’s end', () => {
     const { link, register } = await open();
     const opening = await link.open({ ...request, connectTimeoutMs: 1 });
     expect(opening).toEqual({ kind: 'not_sent', reason: 'connect_timeout' });
-    await until(() => register.received.length === 2);
+    await untilTrue(() => register.received.length === 2);
     expect(register.received.map(({ header }) => header['type'])).toEqual(['open', 'cancel']);
   });
 

@@ -3,7 +3,8 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { freePorts } from '../../runtime/src/testing/free-ports.js';
 import type { SaleAnswer } from './answers.js';
 import { LocalApiClient } from './client.js';
-import { BODY, ClientRig, RECEIPT, SALE, sell, until } from './testing/client-rig.js';
+import { BODY, ClientRig, RECEIPT, SALE, sell } from './testing/client-rig.js';
+import { untilTrue } from '../../runtime/src/testing/until.js';
 import { answer } from './testing/misbehaving-server.js';
 import { TEST_CERTIFICATE } from './testing/test-certificate.js';
 
@@ -91,7 +92,7 @@ describe('not one byte was written', () => {
       });
       const preparation = await client.prepareReceipt(BODY, null);
       if (preparation.kind !== 'ready') throw new Error(preparation.reason);
-      await until(() => server.connections === 1);
+      await untilTrue(() => server.connections === 1);
       expect(await preparation.call.send(() => false)).toEqual({ kind: 'not_sent', reason: 'guard' });
       expect(await sell(client)).toMatchObject({ kind: 'registered' });
       expect(server.requests).toHaveLength(1);
@@ -121,9 +122,9 @@ describe('not one byte was written', () => {
     const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     const preparation = await client.prepareReceipt(BODY, null);
     if (preparation.kind !== 'ready') throw new Error(preparation.reason);
-    await until(() => server.connections === 1);
+    await untilTrue(() => server.connections === 1);
     const witness = connect(Number(new URL(server.url).port), '127.0.0.1');
-    await until(() => server.connections === 2);
+    await untilTrue(() => server.connections === 2);
     server.endConnections();
     // The client has seen the end once another connection, ended after it, has.
     await new Promise((resolve) => witness.on('close', resolve).resume());
@@ -216,7 +217,7 @@ describe('unclear', () => {
     const closed: boolean[] = [];
     const { client } = await rig.setUp((socket) => socket.on('close', () => closed.push(true)), { timeoutMs: 150 });
     expect(await sell(client)).toEqual({ kind: 'unclear', reason: 'timeout' });
-    await until(() => closed.length === 1);
+    await untilTrue(() => closed.length === 1);
   });
 
   test('a slow drip does not outlive the deadline', async () => {

@@ -1,5 +1,6 @@
 // Promise: a connection that is used again never costs a receipt, and never hands one call the answer to another.
-import { ClientRig, RECEIPT, SALE, sell, until } from './testing/client-rig.js';
+import { ClientRig, RECEIPT, SALE, sell } from './testing/client-rig.js';
+import { untilTrue } from '../../runtime/src/testing/until.js';
 import { answer, type Reaction } from './testing/misbehaving-server.js';
 
 const rig = new ClientRig();
@@ -23,7 +24,7 @@ test('a client that is retired in mid-sale receives the answer, and keeps nothin
     setTimeout(() => keepAlive('timeout=30')(...given), 50);
   });
   expect(await sell(client)).toMatchObject({ kind: 'registered' });
-  await until(() => ended === 1);
+  await untilTrue(() => ended === 1);
 });
 
 test('a connection that the server is about to close is not reused', async () => {
@@ -37,7 +38,7 @@ test('a server that closes idle connections early never costs a receipt', async 
   for (let round = 1; round <= 20; round += 1) {
     expect(await sell(client)).toMatchObject({ kind: 'registered' });
     expect([server.requests.length, server.connections]).toEqual([round, round]);
-    await until(() => server.openConnections === 0);
+    await untilTrue(() => server.openConnections === 0);
   }
 });
 

@@ -5,7 +5,7 @@ import { LaneListener } from './lane-listener.js';
 import { QueueCounters } from './queue-trouble.js';
 import { laneQueueContract } from './testing/lane-queue-contract.js';
 import { OwnRedis, redisIsInstalled, type RedisProgram } from './testing/own-redis.js';
-import { until } from './testing/until.js';
+import { untilTrue } from '../../runtime/src/testing/until.js';
 
 const PROGRAMS = ['redis-server', 'valkey-server'] as const;
 const isInstalled = (program: RedisProgram): boolean => redisIsInstalled(program) || process.env['CI'] === 'true';
@@ -44,7 +44,7 @@ describe.each(PROGRAMS.filter(isInstalled))('the lane queue on %s', (program) =>
     const listener = new LaneListener(backend(), counters, quiet);
     listener.start((deviceId) => Promise.resolve(void runs.push(deviceId)), { concurrency: 2 });
     try {
-      await until(() => bell.state === 'up' && listener.state === 'listening', 'both up');
+      await untilTrue(() => bell.state === 'up' && listener.state === 'listening', 'both up');
       await run(bell, runs, counters);
     } finally {
       await bell.close();
@@ -56,7 +56,7 @@ describe.each(PROGRAMS.filter(isInstalled))('the lane queue on %s', (program) =>
     withBoth(async (bell, runs) => {
       await redis.command((client) => client.flushall());
       bell.ring('dev_flushed');
-      await until(() => runs.includes('dev_flushed'), 'delivered');
+      await untilTrue(() => runs.includes('dev_flushed'), 'delivered');
     }));
 
   test(
@@ -65,10 +65,10 @@ describe.each(PROGRAMS.filter(isInstalled))('the lane queue on %s', (program) =>
       withBoth(async (bell, runs, counters) => {
         redis.suspend();
         bell.ring('dev_deaf');
-        await until(() => bell.state === 'down', 'down');
+        await untilTrue(() => bell.state === 'down', 'down');
         redis.resume();
-        await until(() => bell.state === 'up', 'up');
-        await until(() => runs.includes('dev_deaf'), 'delivered', 40_000);
+        await untilTrue(() => bell.state === 'up', 'up');
+        await untilTrue(() => runs.includes('dev_deaf'), 'delivered', 40_000);
         expect(counters.droppedRings).toBe(0);
       }),
     90_000,
@@ -78,10 +78,10 @@ describe.each(PROGRAMS.filter(isInstalled))('the lane queue on %s', (program) =>
     withBoth(async (bell, runs, counters) => {
       await redis.command((client) => client.config('SET', 'maxmemory', '1'));
       bell.ring('dev_full');
-      await until(() => bell.state === 'down' && counters.addFailures > 1, 'down');
+      await untilTrue(() => bell.state === 'down' && counters.addFailures > 1, 'down');
       await redis.command((client) => client.config('SET', 'maxmemory', '0'));
-      await until(() => runs.includes('dev_full'), 'delivered');
-      await until(() => bell.state === 'up', 'up');
+      await untilTrue(() => runs.includes('dev_full'), 'delivered');
+      await untilTrue(() => bell.state === 'up', 'up');
     }));
 
   test('a deduplication key whose job exists but will never run silences the device: only the sweeper heals it', () =>
@@ -92,9 +92,9 @@ describe.each(PROGRAMS.filter(isInstalled))('the lane queue on %s', (program) =>
         await client.set('bull:device-lane:de:dev_silent', '4712');
       });
       bell.ring('dev_silent');
-      await until(() => bell.waitingDevices === 0, 'the add is answered as if all were well');
+      await untilTrue(() => bell.waitingDevices === 0, 'the add is answered as if all were well');
       bell.ring('dev_other');
-      await until(() => runs.includes('dev_other'), 'others are not touched');
+      await untilTrue(() => runs.includes('dev_other'), 'others are not touched');
       expect(runs).not.toContain('dev_silent');
     }));
 });

@@ -1,7 +1,7 @@
 import { sql } from '../../system/database.js';
 import { setFaults } from '../../system/outside-world.js';
 import type { TestSystem } from '../../system/system.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { FaultCase } from '../frame/case.js';
 import { Load } from '../frame/load.js';
 import { judge } from '../frame/truth.js';

@@ -5,6 +5,7 @@ import { sql } from '../../system/database.js';
 import { skipped, type FaultCase } from '../frame/case.js';
 import { Load } from '../frame/load.js';
 import { judge } from '../frame/truth.js';
+import { untilTrue } from '../../../libs/runtime/src/testing/until.js';
 
 /** Until the full disk is noticed: what fits into pages that are already there is still accepted, and saved. */
 const NOTICED_WITHIN_MS = 120_000;
@@ -25,7 +26,7 @@ export const diskFull: FaultCase = {
       await load.reaches(((fill + chance.next()) / size.strikes) * size.receipts);
       const ballast = fillUp(smallDisk);
       const before = load.refusals;
-      await waitFor(() => load.refusals > before, NOTICED_WITHIN_MS);
+      await untilTrue(() => load.refusals > before, 'the full disk is noticed', NOTICED_WITHIN_MS);
       await delay(STAYS_FULL_MS);
       rmSync(ballast);
       if (!(await answers(system.database))) {
@@ -62,14 +63,6 @@ function fillUp(folder: string): string {
     closeSync(handle);
   }
   return file;
-}
-
-async function waitFor(condition: () => boolean, limitMs: number): Promise<void> {
-  const deadline = performance.now() + limitMs;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('the full disk was never noticed');
-    await delay(50);
-  }
 }
 
 async function answers(database: { adminUrl: string }): Promise<boolean> {

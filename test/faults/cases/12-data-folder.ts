@@ -3,7 +3,7 @@ import { LocalApiClient } from '#local-api';
 import { sql } from '../../system/database.js';
 import { startMoreRegisters, type MoreRegisters } from '../../system/more-registers.js';
 import type { TestSystem } from '../../system/system.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { CaseRun, FaultCase } from '../frame/case.js';
 import { Load } from '../frame/load.js';
 import { IMPATIENT } from '../frame/stage.js';

@@ -7,7 +7,7 @@ import { sql } from '../../system/database.js';
 import { GatewayClient } from '../../system/gateway-client.js';
 import { documentsAtOfd, setFaults } from '../../system/outside-world.js';
 import type { TestMerchant } from '../../system/merchant.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { CaseRun, FaultCase, Outcome } from '../frame/case.js';
 import { percentile } from '../frame/load.js';
 import { Nation } from '../frame/nation.js';

@@ -3,7 +3,7 @@ import { startMoreRegisters } from '../../system/more-registers.js';
 import { metric } from '../../system/metric.js';
 import { Program } from '../../system/program.js';
 import type { TestSystem } from '../../system/system.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import { startAgent } from '../frame/agents.js';
 import type { FaultCase } from '../frame/case.js';
 import { Load } from '../frame/load.js';

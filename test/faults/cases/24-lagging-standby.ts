@@ -5,7 +5,7 @@ import { sql } from '../../system/database.js';
 import { startMoreRegisters, type MoreRegisters } from '../../system/more-registers.js';
 import type { TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { CaseRun, FaultCase } from '../frame/case.js';
 import { Load, type Sold } from '../frame/load.js';
 import { readPromotionBooks, type Promotion } from '../frame/promotion-books.js';

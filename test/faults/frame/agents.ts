@@ -5,7 +5,7 @@ import type { GatewayClient } from '../../system/gateway-client.js';
 import type { Till } from '../../system/merchant.js';
 import { Program } from '../../system/program.js';
 import type { TestSystem } from '../../system/system.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 
 /** From now on the register is not called at its address any more: its agent dials out. */
 export async function startAgent(

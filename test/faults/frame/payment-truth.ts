@@ -1,7 +1,7 @@
 import { sql } from '../../system/database.js';
 import { documentsAtOfd } from '../../system/outside-world.js';
 import type { PaymentsRig, RigPayment } from '../../system/payments-rig.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { Outcome } from './case.js';
 import type { SoldOnline } from './payment-load.js';
 

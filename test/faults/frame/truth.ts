@@ -5,7 +5,7 @@ import type { Till } from '../../system/merchant.js';
 import { inParallel } from '../../system/in-parallel.js';
 import { documentsAtOfd, type OfdDocument } from '../../system/outside-world.js';
 import type { TestSystem } from '../../system/system.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { Load, Sold } from './load.js';
 
 /** What the outside world says about what was promised. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Receiver } from '../../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import type { GatewayClient } from '../../system/gateway-client.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import { percentile } from './load.js';
 
 /** How long a receiver takes for an answer. */

@@ -5,7 +5,7 @@ import { readAnswer, type HttpExchange } from '#payments';
 import { NO_ACCOUNTS, type MerchantAccounts } from '../../../apps/payments-simulator/src/accounts.js';
 import { violationsOf } from '../../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../../apps/payments-simulator/src/server.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { SimulatedPayment } from '../payments-fixture.js';
 
 const loopback = parseCidr('127.0.0.0/8');

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { NO_ACCOUNTS } from '../../../apps/payments-simulator/src/accounts.js';
 import { paymentsSimulator } from '../../../apps/payments-simulator/src/server.js';
-import { until } from '../../system/until.js';
+import { until } from '../../../libs/runtime/src/testing/until.js';
 
 const PYTHON = '/usr/bin/python3';
 const SECRET = 'whsec_test_0001';

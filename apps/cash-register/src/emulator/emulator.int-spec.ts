@@ -1,6 +1,7 @@
 // Breaks if the emulator's faults are not what they say: every test of a client's recovery rests on them.
 import { withRegister, type TestRegister } from '../testing/register-fixture.js';
 import { sale } from '../testing/samples.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const EMULATOR = { environment: { EMULATOR: '1' } };
 
@@ -54,7 +55,7 @@ describe('the emulator', () => {
       await set(register, { fault: 'late_answer', next: 1, delay_ms: 3_000 });
       let isAnswered = false;
       const late = register.sell(sale()).finally(() => (isAnswered = true));
-      await until(async () => (await sequence(register)) === 1);
+      await untilTrue(async () => (await sequence(register)) === 1);
       expect(isAnswered).toBe(false);
       expect((await late).body.receipt.receiptSeq).toBe(1);
     }),
@@ -65,7 +66,7 @@ describe('the emulator', () => {
     on(async (register) => {
       await set(register, { fault: 'late_request', next: 1, delay_ms: 400 });
       const sleeper = register.sell(sale(), 'key-1');
-      await until(async () => (await register.call('GET', '/emulator/faults')).body.rules[0].next === 0);
+      await untilTrue(async () => (await register.call('GET', '/emulator/faults')).body.rules[0].next === 0);
       const repeat = await register.sell(sale(), 'key-1');
       expect((await sleeper).body).toEqual(repeat.body);
       expect(await sequence(register)).toBe(1);
@@ -85,11 +86,11 @@ describe('the emulator', () => {
           signal: leaving.signal,
         }),
       ).rejects.toThrow();
-      await until(async () => (await register.call('GET', '/emulator/faults')).body.rules[0].next === 0);
+      await untilTrue(async () => (await register.call('GET', '/emulator/faults')).body.rules[0].next === 0);
       leaving.abort();
       await gone;
       expect(await sequence(register)).toBe(0);
-      await until(async () => (await sequence(register)) === 1);
+      await untilTrue(async () => (await sequence(register)) === 1);
     }),
   );
 
@@ -173,15 +174,3 @@ test('REGISTER_EXTENSIONS=off: the key means nothing, the journal cannot be aske
     expect((await register.call('GET', '/receipts/1')).status).toBe(404);
     expect((await register.call('GET', '/receipts?key=key-1')).status).toBe(405);
   }));
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const endMs = Date.now() + 30_000; Date.now() < endMs;) {
-    if (await condition()) return;
-    await pause(10);
-  }
-  throw new Error('it did not happen in 30 s');
-}

@@ -1,5 +1,5 @@
 // Promise: every register is polled in time, by one relay at once, however many others are silent; each change is published once.
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import type { Watch } from '../watch.js';
 import { WatchRig } from '../testing/watch-rig.js';
 
@@ -198,7 +198,7 @@ test('a device that another relay is just taking is passed by, not waited for, a
   await rig.sql.query('BEGIN');
   await rig.sql.query(`UPDATE devices SET poll_due_at = $1 WHERE id = 'dev_2'`, [rig.at(120_000)]);
   const began = relay.poller.beginDue().then(() => relay.poller.settle());
-  await until(() => rig.registerOf('dev_3').calls.length > 0, 'the others are asked meanwhile');
+  await untilTrue(() => rig.registerOf('dev_3').calls.length > 0, 'the others are asked meanwhile');
   await rig.sql.query('COMMIT');
   await began;
   expect(rig.registerOf('dev_2').calls).toEqual([]);
@@ -212,7 +212,7 @@ test('registers that never answer hold up only their own places', async () => {
   relay = rig.relay({ pollConcurrency: 15 });
   const asked = (): number => [...rig.registers.values()].filter(({ calls }) => calls.includes('fm/info')).length;
   const { poller } = relay;
-  await until(
+  await untilTrue(
     async () => {
       await poller.beginDue();
       return asked() === 20;

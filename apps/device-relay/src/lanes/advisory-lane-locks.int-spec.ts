@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { createLogger } from '#runtime';
 import { behindDelay } from '../../../../test/system/delaying-proxy.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
@@ -25,7 +25,7 @@ describe('two relays and the lane lock', () => {
     [a, b] = [newLocks(), newLocks()];
     a.onApplicationBootstrap();
     b.onApplicationBootstrap();
-    await until(() => a.isConnected && b.isConnected, 'the sessions are as expected');
+    await untilTrue(() => a.isConnected && b.isConnected, 'the sessions are as expected');
   });
 
   afterEach(async () => {
@@ -61,13 +61,13 @@ describe('two relays and the lane lock', () => {
     const held = (await a.tryTake(LANE))!;
     expect(held.isHeld()).toBe(true);
     await terminate(held.backendPid);
-    await until(() => !held.isHeld(), 'the sessions are as expected');
+    await untilTrue(() => !held.isHeld(), 'the sessions are as expected');
     const taken = (await b.tryTake(LANE))!;
     expect(taken).not.toBeNull();
     await held.release();
     expect(taken.isHeld()).toBe(true);
     expect(await rows.locksHeldBy(taken)).toBe(1);
-    await until(() => a.isConnected, 'the sessions are as expected');
+    await untilTrue(() => a.isConnected, 'the sessions are as expected');
     expect(await a.tryTake(LANE)).toBeNull();
     await taken.release();
     expect(await a.tryTake(LANE)).not.toBeNull();
@@ -80,7 +80,7 @@ describe('a database that is 10 ms away', () => {
     const locks = newLocks(line.url);
     locks.onApplicationBootstrap();
     try {
-      await until(() => locks.isConnected, 'the session is there');
+      await untilTrue(() => locks.isConnected, 'the session is there');
       const lanes = Array.from({ length: 300 }, (_, index) => 78_000 + index);
       const before = line.proxy.sent;
       const held = await Promise.all(lanes.map((lane) => locks.tryTake(lane)));
@@ -109,14 +109,14 @@ describe('a connection on which nothing comes any more', () => {
     const locks = newLocks(url.href);
     locks.onApplicationBootstrap();
     try {
-      await until(() => locks.isConnected, 'the session is there');
+      await untilTrue(() => locks.isConnected, 'the session is there');
       const held = (await locks.tryTake(80_001))!;
       proxy.deafen();
-      await until(() => !held.isHeld(), 'the silent session is given up');
+      await untilTrue(() => !held.isHeld(), 'the silent session is given up');
       // The server's side of it lives on: it was not notified.
-      await until(async () => (await rows.locksHeldBy(held)) === 0, 'the lost session is ended');
+      await untilTrue(async () => (await rows.locksHeldBy(held)) === 0, 'the lost session is ended');
       await held.release();
-      await until(() => locks.isConnected, 'the next session is there');
+      await untilTrue(() => locks.isConnected, 'the next session is there');
       expect(await locks.tryTake(80_001)).not.toBeNull();
     } finally {
       await locks.onApplicationShutdown();
@@ -134,14 +134,14 @@ describe('a lock statement that fails', () => {
     const locks = newLocks();
     locks.onApplicationBootstrap();
     try {
-      await until(() => locks.isConnected, 'the session is there');
+      await untilTrue(() => locks.isConnected, 'the session is there');
       const before = (await locks.tryTake(79_001))!;
       await admin.query(`REVOKE EXECUTE ON ${TAKE} FROM PUBLIC`);
       expect(await locks.tryTake(79_002)).toBeNull();
       expect(before.isHeld()).toBe(false);
-      await until(async () => (await rows.locksHeldBy(before)) === 0, 'the session has ended');
+      await untilTrue(async () => (await rows.locksHeldBy(before)) === 0, 'the session has ended');
       await admin.query(`GRANT EXECUTE ON ${TAKE} TO PUBLIC`);
-      await until(() => locks.isConnected, 'the next session is there');
+      await untilTrue(() => locks.isConnected, 'the next session is there');
       await before.release();
       expect(await locks.tryTake(79_001)).not.toBeNull();
     } finally {

@@ -8,7 +8,7 @@ import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger, systemClock } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
 import { answer, MisbehavingServer } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { later } from '../shares/places.js';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   rows = await LaneRows.start();
   locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
   locks.onApplicationBootstrap();
-  await until(() => locks.isConnected, 'the session for locks');
+  await untilTrue(() => locks.isConnected, 'the session for locks');
 });
 
 afterAll(async () => {

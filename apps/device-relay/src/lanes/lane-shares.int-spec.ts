@@ -14,7 +14,7 @@ import {
   type ReceivedRequest,
 } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
 import { OwnRedis, redisIsInstalled } from '../../../../libs/queue/src/testing/own-redis.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { AnswerFiles } from './answer-files.js';
@@ -104,7 +104,7 @@ class Tills {
     await rows.createMerchant('c', '200000003');
     locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
     locks.onApplicationBootstrap();
-    await until(() => locks.isConnected, 'the session for locks');
+    await untilTrue(() => locks.isConnected, 'the session for locks');
   });
 
   afterAll(async () => {
@@ -122,7 +122,7 @@ class Tills {
     const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
     registers = new RegisterConnections(keyring, guard, NO_LINKS);
     startRelay();
-    await until(() => bell.state === 'up', 'the queue');
+    await untilTrue(() => bell.state === 'up', 'the queue');
   });
 
   afterEach(async () => {
@@ -176,7 +176,7 @@ class Tills {
 
   async function flood(): Promise<void> {
     for (const deviceId of await openTills('a', LANES_OF_A, 2)) bell.ring(deviceId);
-    await until(() => tills.held.size >= PLACES - 1, 'the places are taken');
+    await untilTrue(() => tills.held.size >= PLACES - 1, 'the places are taken');
   }
 
   const isRegistered = async (deviceId: string): Promise<boolean> => {
@@ -190,9 +190,9 @@ class Tills {
     await flood();
     const [lane] = await openTills('b', 1, 1);
     bell.ring(lane ?? '');
-    await until(() => tills.begunOf('b') === 1, 'the other merchant’s receipt');
+    await untilTrue(() => tills.begunOf('b') === 1, 'the other merchant’s receipt');
     tills.letThrough(lane);
-    await until(() => isRegistered(lane ?? ''), 'the other merchant’s receipt is registered');
+    await untilTrue(() => isRegistered(lane ?? ''), 'the other merchant’s receipt is registered');
     expect([tills.begunOf('a'), tills.begunOf('b')]).toEqual([PLACES - 1, 1]);
   });
 
@@ -200,22 +200,22 @@ class Tills {
     await flood();
     const [lane] = await openTills('b', 1, 1);
     await rows.passTime(60_000);
-    await until(() => tills.begunOf('b') === 1, 'the other merchant’s receipt');
+    await untilTrue(() => tills.begunOf('b') === 1, 'the other merchant’s receipt');
     tills.letThrough(lane);
-    await until(() => isRegistered(lane ?? ''), 'the other merchant’s receipt is registered');
+    await untilTrue(() => isRegistered(lane ?? ''), 'the other merchant’s receipt is registered');
     expect(tills.begunOf('a')).toBe(PLACES - 1);
   });
 
   test('places that become free go to the merchant with the fewest at work, until all have the same; a third one waits for none', async () => {
     await flood();
     for (const deviceId of await openTills('b', LANES_OF_B, 2)) bell.ring(deviceId);
-    await until(() => tills.heldOf('b').length === 1, 'the last place');
-    await until(() => runner.lanesWaiting >= LANES_OF_B - 1 + LANES_OF_A - PLACES + 1, 'all lanes wait here');
+    await untilTrue(() => tills.heldOf('b').length === 1, 'the last place');
+    await untilTrue(() => runner.lanesWaiting >= LANES_OF_B - 1 + LANES_OF_A - PLACES + 1, 'all lanes wait here');
     const shares: number[][] = [];
     for (let round = 0; round < 6; round += 1) {
       await endTurn(tills.heldOf('a')[0]);
       // The place that becomes free first is kept for a merchant without one.
-      await until(() => tills.held.size === PLACES - 1, 'the next turn');
+      await untilTrue(() => tills.held.size === PLACES - 1, 'the next turn');
       shares.push([tills.heldOf('a').length, tills.heldOf('b').length]);
     }
     // With as many each, they take turns.
@@ -230,7 +230,7 @@ class Tills {
     const [lane] = await openTills('c', 1, 1);
     const before = tills.begun.length;
     bell.ring(lane ?? '');
-    await until(() => tills.begunOf('c') === 1, 'the third merchant’s receipt');
+    await untilTrue(() => tills.begunOf('c') === 1, 'the third merchant’s receipt');
     expect(tills.begun.length).toBe(before + 1);
   });
 
@@ -238,8 +238,8 @@ class Tills {
   async function endTurn(deviceId: string | undefined): Promise<void> {
     if (deviceId === undefined) throw new Error('no lane is at work');
     tills.letThrough(deviceId);
-    await until(() => tills.held.has(deviceId), 'its second receipt');
+    await untilTrue(() => tills.held.has(deviceId), 'its second receipt');
     tills.letThrough(deviceId);
-    await until(() => isRegistered(deviceId), 'both are registered');
+    await untilTrue(() => isRegistered(deviceId), 'both are registered');
   }
 });

@@ -6,7 +6,7 @@ import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger, systemClock } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
 import { answer, MisbehavingServer, type Reaction } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import type { DrainLane, Drained } from './drain-lane.js';
@@ -63,7 +63,7 @@ beforeAll(async () => {
   rows = await LaneRows.start();
   locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
   locks.onApplicationBootstrap();
-  await until(() => locks.isConnected, 'the session for locks');
+  await untilTrue(() => locks.isConnected, 'the session for locks');
 });
 
 afterAll(async () => {
@@ -202,7 +202,7 @@ test('a register that closes its connection without a word between two receipts 
       value: async (...both: Parameters<LaneRepository['closeAndOpen']>) => {
         together += 1;
         server.endConnections();
-        await until(() => server.openConnections === 0, 'the connections are closed');
+        await untilTrue(() => server.openConnections === 0, 'the connections are closed');
         return rows.ours.closeAndOpen(...both);
       },
     },
@@ -217,7 +217,7 @@ test('a register that closes its connection without a word between two receipts 
   lane = joinLane(world, { clock: systemClock, logger, random: Math.random, later: neverLater });
   const ids = [await rows.createReceipt(), await rows.createReceipt(), await rows.createReceipt()];
   const left = `SELECT count(*)::int AS n FROM receipts WHERE status <> 'registered' AND id = ANY($1)`;
-  await until(
+  await untilTrue(
     async () => {
       await drain();
       return (await rows.one<{ n: number }>(left, ids)).n === 0;

@@ -2,7 +2,7 @@
 import { DEVICE_TASK_DONE_CHANNEL, ChannelListener, type PrismaService, type DeviceTaskResult } from '#database';
 import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { DeviceTaskHandlers } from './device-task-handlers.js';
 import { DeviceTaskRunner, DEVICE_TASK_TIMING } from './device-task-runner.js';
 import { DeviceTaskRepository } from './device-task.repository.js';
@@ -87,13 +87,13 @@ test('each task is done once, by one of two relays, and its end is published', a
     logger,
   );
   listener.start();
-  await until(() => notified.length > 0, 'the listener listens');
+  await untilTrue(() => notified.length > 0, 'the listener listens');
   const ids = await Promise.all(Array.from({ length: 40 }, () => leave('check')));
   const ran: string[] = [];
   const run = (id: string): Promise<DeviceTaskResult> => Promise.resolve(ok).finally(() => ran.push(id));
   relay(run);
   relay(run);
-  await until(() => notified.length > 40, 'all are notified');
+  await untilTrue(() => notified.length > 40, 'all are notified');
   await listener.stop();
   expect([...ran].sort()).toEqual([...ids].sort());
   expect(
@@ -107,7 +107,7 @@ test('a lease that ran out is taken over; one that is kept is not', async () => 
     await leave('check', { state: 'running', leaseInSeconds: 60 }),
   ];
   relay(() => Promise.resolve(ok));
-  await until(() => isDone(lost), 'the lost one is done');
+  await untilTrue(() => isDone(lost), 'the lost one is done');
   expect(await isDone(held)).toBe(false);
 });
 
@@ -123,11 +123,11 @@ test('a long task keeps its lease', async () => {
   };
   relay(run, { leaseMs: 600 });
   relay(run, { leaseMs: 600 });
-  await until(() => ran.length > 0, 'it is begun');
+  await untilTrue(() => ran.length > 0, 'it is begun');
   const first = (await rowOf(id)).leaseUntil?.getTime() ?? 0;
-  await until(async () => ((await rowOf(id)).leaseUntil?.getTime() ?? 0) > first + 600, 'its lease is longer');
+  await untilTrue(async () => ((await rowOf(id)).leaseUntil?.getTime() ?? 0) > first + 600, 'its lease is longer');
   finish();
-  await until(() => isDone(id), 'it is done');
+  await untilTrue(() => isDone(id), 'it is done');
 });
 
 test('a task not begun in time, or of an unknown kind, is closed as failed', async () => {
@@ -141,7 +141,7 @@ test('a task not begun in time, or of an unknown kind, is closed as failed', asy
     ran += 1;
     return Promise.resolve(ok);
   });
-  await until(async () => (await isDone(late)) && (await isDone(unknown)), 'both are closed');
+  await untilTrue(async () => (await isDone(late)) && (await isDone(unknown)), 'both are closed');
   expect((await rowOf(late)).result).toMatchObject({ kind: 'failed', code: 'expired' });
   // A newer relay may know it.
   expect((await rowOf(newer)).state).toBe('waiting');
@@ -151,7 +151,7 @@ test('a task not begun in time, or of an unknown kind, is closed as failed', asy
 test('a handler that throws is a failure, not a silence; the next task goes on', async () => {
   const [bad, good] = [await leave('check'), await leave('check')];
   relay((id) => (id === bad ? Promise.reject(new Error('surprise')) : Promise.resolve(ok)));
-  await until(async () => (await isDone(bad)) && (await isDone(good)), 'both are done');
+  await untilTrue(async () => (await isDone(bad)) && (await isDone(good)), 'both are done');
   expect((await rowOf(bad)).result).toMatchObject({ kind: 'failed', code: 'internal' });
 });
 
@@ -169,7 +169,10 @@ test('no more than its places at a time, and all in the end', async () => {
     },
     { concurrency: 3 },
   );
-  await until(async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === ids.length, 'all are done');
+  await untilTrue(
+    async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === ids.length,
+    'all are done',
+  );
   expect(most).toBeLessThanOrEqual(3);
 });
 
@@ -180,21 +183,21 @@ test('registers that never answer take their merchants’ shares; another mercha
   relay((id) => (others.has(id) ? Promise.resolve(ok) : new Promise((resolve) => void stuck.set(id, resolve))));
   const flood = [flooding, alsoFlooding].flatMap((device) => Array.from({ length: 20 }, () => ({ device })));
   await Promise.all(flood.map((each) => leave('check', { ...each, expiresInSeconds: 600 })));
-  await until(() => stuck.size === 24, 'two merchants have twelve tasks each');
+  await untilTrue(() => stuck.size === 24, 'two merchants have twelve tasks each');
   for (let asked = 0; asked < 5; asked += 1) {
     const id = newId('tsk');
     others.add(id);
     await prisma.deviceTask.create({
       data: { id, deviceId: other, kind: 'check', actor: 'cli_1', expiresAt: new Date(Date.now() + 600_000) },
     });
-    await until(() => isDone(id), 'the other merchant’s task is done');
+    await untilTrue(() => isDone(id), 'the other merchant’s task is done');
   }
   // Not because the flood had come to its end.
   expect(stuck.size).toBe(24);
   for (const finish of stuck.values()) finish(ok);
-  await until(() => stuck.size === 40, 'the others of the flood have their turn');
+  await untilTrue(() => stuck.size === 40, 'the others of the flood have their turn');
   for (const finish of stuck.values()) finish(ok);
-  await until(async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === 45, 'all are done');
+  await untilTrue(async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === 45, 'all are done');
 });
 
 test('the last places are for merchants that have none', async () => {
@@ -220,6 +223,6 @@ test('done tasks are deleted after a day', async () => {
   await prisma.$executeRaw`UPDATE device_tasks SET finished_at = now() - interval '25 hours' WHERE id = ${old}`;
   await prisma.$executeRaw`UPDATE device_tasks SET finished_at = now() - interval '23 hours' WHERE id = ${young}`;
   relay(() => Promise.resolve(ok));
-  await until(async () => (await prisma.deviceTask.count({ where: { id: old } })) === 0, 'the old one is gone');
+  await untilTrue(async () => (await prisma.deviceTask.count({ where: { id: old } })) === 0, 'the old one is gone');
   expect(await prisma.deviceTask.count({ where: { id: young } })).toBe(1);
 });

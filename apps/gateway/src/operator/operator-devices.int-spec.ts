@@ -1,7 +1,7 @@
 // Promise: an operator can take on an exchanged register and free a blocked one, on record, and nothing old is sent again by it.
 import 'reflect-metadata';
 import { newId } from '#runtime';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { OperatorFixture, type Answer } from './testing/operator-fixture.js';
 
 const reason = 'the register was exchanged';
@@ -41,7 +41,7 @@ test.each([
       after: { state: 'online', reason },
     },
   ]);
-  await until(() => fixture.rung.includes(device.deviceId), 'the bell');
+  await untilTrue(() => fixture.rung.includes(device.deviceId), 'the bell');
 });
 
 test('an adopted one is not sent what the old one may have: a person decides, and then it goes', async () => {
@@ -97,7 +97,7 @@ test('an unblocked one is asked at once; a settle time keeps running', async () 
     expect(await fixture.audited(deviceId)).toMatchObject([
       { action: 'device.unblock', before: { state: 'blocked', state_reason: 'because' }, after: { reason } },
     ]);
-    await until(() => fixture.rung.includes(deviceId), 'the bell');
+    await untilTrue(() => fixture.rung.includes(deviceId), 'the bell');
   }
 });
 

@@ -1,7 +1,7 @@
 // Promise: an operator sees all that is known of what is stuck, and can free a lane, a sign and a register, on record.
 import 'reflect-metadata';
 import { newId } from '#runtime';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { link, OperatorFixture, reading, type Answer } from './testing/operator-fixture.js';
 
@@ -152,7 +152,7 @@ describe('parking', () => {
     expect(await fixture.audited(attempt.attemptId)).toMatchObject([
       { action: 'attempt.park', before: { attempt_state: 'open' }, after: { must_settle: mustSettle, reason } },
     ]);
-    await until(() => fixture.rung.includes(attempt.deviceId), 'the bell');
+    await untilTrue(() => fixture.rung.includes(attempt.deviceId), 'the bell');
     expect(await waiter.settledWithin(20)).toBe(true);
     waiter.forget();
   });

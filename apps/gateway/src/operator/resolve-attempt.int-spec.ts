@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { newId } from '#runtime';
 import { link, OperatorFixture, reading, type Answer, type TestAttempt } from './testing/operator-fixture.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const SIGN = '012345678901';
 const REASON = 'seen in the register’s journal';
@@ -146,7 +146,7 @@ test('not registered: back in its lane at its old place, and the bell is rung', 
   expect(stored).toMatchObject({ state: 'not_registered', outcome: { why: 'never quiet', resolution: notRegistered } });
   expect(await fixture.events(attempt.receiptId)).toMatchObject([{ type: 'receipt.accepted' }]);
   expect(await fixture.audited(attempt.attemptId)).toMatchObject([{ after: { ...notRegistered } }]);
-  await until(() => fixture.rung.includes(attempt.deviceId), 'the bell');
+  await untilTrue(() => fixture.rung.includes(attempt.deviceId), 'the bell');
 });
 
 describe('not registered, while the lane has not settled', () => {

@@ -1,7 +1,7 @@
 // Promise: a registration that is one too many is taken back at its own module, once, and no money moves with it.
 import 'reflect-metadata';
 import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const SIGN = '012345678901';
 
@@ -70,7 +70,7 @@ test('registered twice: the other document is named', async () => {
   expect((await fixture.get(`/v1/receipts/${attempt.receiptId}`)).body).toMatchObject({
     refunded: { total: 0, complete: false },
   });
-  await until(() => fixture.rung.includes(attempt.deviceId), 'the bell');
+  await untilTrue(() => fixture.rung.includes(attempt.deviceId), 'the bell');
 });
 
 test('what has no sign, or is a refund itself, is left to people', async () => {

@@ -7,7 +7,7 @@ import { Problem } from '#problems';
 import { newId, sha256 } from '#runtime';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AcceptReceipts } from './accept-receipts.js';
 import { ReceiptRepository } from './receipt.repository.js';
@@ -103,7 +103,7 @@ test('a statement that was given up and is still at work: its end is waited for,
   const abandoned = await openInsert(row);
   proxy.deafen();
   const answer = receipts.accept(row);
-  await until(isAnyWaitingForLock, 'the next try waits for it');
+  await untilTrue(isAnyWaitingForLock, 'the next try waits for it');
   await abandoned.query('COMMIT');
   await abandoned.end();
   expect(await answer).toMatchObject({ kind: 'accepted', id: row.id });
@@ -117,11 +117,11 @@ test('a receipt counts as not written until it is decided, also between one try 
   proxy.deafen();
   const answer = receipts.accept(row);
   // No single statement of these sessions takes so long.
-  await until(() => receipts.oldestMs > 4_000, 'it is seen for how long it has waited');
+  await untilTrue(() => receipts.oldestMs > 4_000, 'it is seen for how long it has waited');
   await abandoned.query('COMMIT');
   await abandoned.end();
   expect(await answer).toMatchObject({ kind: 'accepted', id: row.id });
-  await until(() => receipts.oldestMs === 0, 'nothing waits any more');
+  await untilTrue(() => receipts.oldestMs === 0, 'nothing waits any more');
 });
 
 test('503 outcome_unclear when it is still at work at the end of all patience', async () => {

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { FISCAL_FIELDS } from '#fiscal-domain';
 import { newId } from '#runtime';
-import { until } from '../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { SalesFixture, type SalesAnswer } from './testing/sales-fixture.js';
 
 const SELLER = { tin: '301234567' };
@@ -32,7 +32,7 @@ const faults = ({ body }: SalesAnswer): string[] =>
 /** Routes and settings are cached for a moment: until the cashier's own register and the merchant's rule are as they were set. */
 async function untilSales(are: 'refused' | 'accepted'): Promise<void> {
   const body = { ...everything(), device_id: fixture.device.deviceId };
-  await until(
+  await untilTrue(
     async () => (await fixture.ask('POST', '/v1/receipts/validate', body)).status === (are === 'refused' ? 422 : 200),
     `sales are ${are}`,
   );
@@ -163,7 +163,7 @@ describe('where several registers could have it', () => {
     taker = (await fixture.gateway.createDevice({ capabilities: [...FISCAL_FIELDS] })).deviceId;
   });
   beforeEach(() =>
-    until(async () => {
+    untilTrue(async () => {
       const { status } = await fixture.ask('POST', '/v1/receipts/validate', everything());
       return status === 200;
     }, 'the new register is found'),

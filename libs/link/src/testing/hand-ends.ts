@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { decodeFrame, encodeFrame, LINK_PROTOCOL, MAX_MESSAGE_BYTES, type Frame } from '../frames.js';
 import { newChallenge, type Challenge } from '../handshake.js';
+import { untilTrue } from '../../../runtime/src/testing/until.js';
 
 /** The device of these tests. */
 export const DEVICE = 'dev_01aaaaaaaaaaaaaaaaaaaaaaaa';
@@ -44,7 +45,7 @@ export class HandRelay {
 
   /** Before anything else is asked of it. */
   async listening(): Promise<this> {
-    await until(() => this.server.address() !== null);
+    await untilTrue(() => this.server.address() !== null);
     return this;
   }
 
@@ -61,7 +62,7 @@ export class HandRelay {
   }
 
   async receive(): Promise<Frame> {
-    await until(() => this.received.length > 0);
+    await untilTrue(() => this.received.length > 0);
     return this.received.shift()!;
   }
 
@@ -72,7 +73,7 @@ export class HandRelay {
   }
 
   async closed(): Promise<number> {
-    await until(() => this.closedWith !== null);
+    await untilTrue(() => this.closedWith !== null);
     return this.closedWith!;
   }
 }
@@ -98,7 +99,7 @@ export class HandRegister {
   }
 
   async opened(): Promise<this> {
-    await until(() => this.socket.readyState === this.socket.OPEN);
+    await untilTrue(() => this.socket.readyState === this.socket.OPEN);
     return this;
   }
 
@@ -111,14 +112,7 @@ export class HandRegister {
   }
 
   async closed(): Promise<number> {
-    await until(() => this.closedWith !== null);
+    await untilTrue(() => this.closedWith !== null);
     return this.closedWith!;
-  }
-}
-
-export async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; !condition();) {
-    if (Date.now() > end) throw new Error('the condition never came true');
-    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -44,10 +44,3 @@ export async function sell(client: LocalApiClient, mayStillSend = (): boolean =>
   const preparation = await client.prepareReceipt(BODY, 'rcp_1');
   return preparation.kind === 'ready' ? preparation.call.send(mayStillSend) : preparation;
 }
-
-export async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; !condition();) {
-    if (Date.now() > end) throw new Error('the condition never came true');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LaneBell } from '../lane-bell.js';
 import { LaneListener } from '../lane-listener.js';
 import type { LaneQueueBackend } from '../lane-queue-backend.js';
 import { QueueCounters } from '../queue-trouble.js';
-import { sleep, until } from './until.js';
+import { untilTrue } from '../../../runtime/src/testing/until.js';
 
 /** What a back end's own file gives the contract. */
 export interface LaneQueueUnderTest {
@@ -48,7 +49,7 @@ class Register {
     const ofDevice = (this.atOnce.get(deviceId) ?? 0) + 1;
     this.atOnce.set(deviceId, ofDevice);
     this.mostAtOncePerDevice = Math.max(this.mostAtOncePerDevice, ofDevice);
-    await (this.held.get(deviceId) ?? sleep(2));
+    await (this.held.get(deviceId) ?? delay(2));
     this.atOnce.set(deviceId, (this.atOnce.get(deviceId) ?? 0) - 1);
     this.running -= 1;
   };
@@ -60,7 +61,7 @@ class Register {
 
 /** The value once it has not changed for a second. */
 async function settled(read: () => number): Promise<number> {
-  for (let value = read(), sinceMs = Date.now(); ; await sleep(20)) {
+  for (let value = read(), sinceMs = Date.now(); ; await delay(20)) {
     if (read() !== value) [value, sinceMs] = [read(), Date.now()];
     else if (Date.now() - sinceMs > 1_000) return value;
   }
@@ -96,8 +97,8 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const bell = newBell(counters);
     listen(register.handler);
     bell.ring(device);
-    await until(() => register.runsOf(device) === 1, 'the handler runs');
-    await until(() => bell.state === 'up' && bell.waitingDevices === 0, 'nothing waits');
+    await untilTrue(() => register.runsOf(device) === 1, 'the handler runs');
+    await untilTrue(() => bell.state === 'up' && bell.waitingDevices === 0, 'nothing waits');
     expect(counters).toMatchObject({ rings: 1, adds: 1, addFailures: 0, droppedRings: 0 });
   });
 
@@ -108,16 +109,16 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     listen(register.handler);
     const release = register.hold(device);
     bell.ring(device);
-    await until(() => register.runsOf(device) === 1, 'the first run');
+    await untilTrue(() => register.runsOf(device) === 1, 'the first run');
     for (let i = 0; i < 100; i += 1) {
       bell.ring(device);
-      if (i % 10 === 0) await sleep(2); // several adds, not one
+      if (i % 10 === 0) await delay(2); // several adds, not one
     }
-    await until(() => bell.waitingDevices === 0, 'all rings are in the queue');
+    await untilTrue(() => bell.waitingDevices === 0, 'all rings are in the queue');
     expect(register.runsOf(device)).toBe(1);
     release();
-    await until(() => register.runsOf(device) === 2, 'the second run');
-    await sleep(500);
+    await untilTrue(() => register.runsOf(device) === 2, 'the second run');
+    await delay(500);
     expect(register.runsOf(device)).toBe(2);
   });
 
@@ -128,9 +129,9 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     listen(register.handler, 4);
     const release = devices.slice(0, 3).map((device) => register.hold(device));
     devices.forEach((device) => bell.ring(device));
-    await until(() => devices.slice(3).every((device) => register.runsOf(device) === 1), 'the other nine ran');
+    await untilTrue(() => devices.slice(3).every((device) => register.runsOf(device) === 1), 'the other nine ran');
     release.forEach((each) => each());
-    await until(() => devices.every((device) => register.runsOf(device) === 1), 'all ran once');
+    await untilTrue(() => devices.every((device) => register.runsOf(device) === 1), 'all ran once');
     expect(register.mostAtOnce).toBeGreaterThan(3);
     expect(register.mostAtOnce).toBeLessThanOrEqual(4);
   });
@@ -140,10 +141,10 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const device = newDevice();
     const bell = newBell();
     bell.ring(device);
-    await until(() => bell.state === 'up' && bell.waitingDevices === 0, 'the ring is in the queue');
+    await untilTrue(() => bell.state === 'up' && bell.waitingDevices === 0, 'the ring is in the queue');
     await bell.close();
     listen(register.handler);
-    await until(() => register.runsOf(device) === 1, 'the handler runs');
+    await untilTrue(() => register.runsOf(device) === 1, 'the handler runs');
   });
 
   test('two listeners never run one device at once, and lose no ring', async () => {
@@ -154,12 +155,12 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     listen(register.handler);
     for (let i = 0; i < 200; i += 1) {
       for (const device of devices) bell.ring(device);
-      if (i % 4 === 0) await sleep(1);
+      if (i % 4 === 0) await delay(1);
     }
-    await until(() => bell.waitingDevices === 0, 'all rings are in the queue');
+    await untilTrue(() => bell.waitingDevices === 0, 'all rings are in the queue');
     const before = devices.map((device) => register.runsOf(device));
     devices.forEach((device) => bell.ring(device));
-    await until(
+    await untilTrue(
       () => devices.every((device, index) => register.runsOf(device) > (before[index] ?? 0)),
       'the last ring of each device is followed by a run',
     );
@@ -179,11 +180,11 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     };
     listener.start(handler, { concurrency: 2 });
     bell.ring(bad);
-    await until(() => seen.filter((each) => each === bad).length === 1, 'first run');
-    await until(() => counters.handlerFailures === 1, 'the failure is counted');
+    await untilTrue(() => seen.filter((each) => each === bad).length === 1, 'first run');
+    await untilTrue(() => counters.handlerFailures === 1, 'the failure is counted');
     bell.ring(good);
     bell.ring(bad);
-    await until(() => seen.includes(good) && seen.filter((each) => each === bad).length === 2, 'both ran again');
+    await untilTrue(() => seen.includes(good) && seen.filter((each) => each === bad).length === 2, 'both ran again');
   });
 
   test('a ring while the handler fails still leads to one more run', async () => {
@@ -196,11 +197,11 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     });
     const release = register.hold(device);
     bell.ring(device);
-    await until(() => register.runsOf(device) === 1, 'first run');
+    await untilTrue(() => register.runsOf(device) === 1, 'first run');
     bell.ring(device);
-    await until(() => bell.waitingDevices === 0, 'the second ring is in the queue');
+    await untilTrue(() => bell.waitingDevices === 0, 'the second ring is in the queue');
     release();
-    await until(() => register.runsOf(device) === 2, 'second run');
+    await untilTrue(() => register.runsOf(device) === 2, 'second run');
   });
 
   test('without a handler a listener refuses to start', () => {
@@ -216,14 +217,14 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     listen(register.handler);
     const first = newDevice();
     bell.ring(first);
-    await until(() => register.runsOf(first) === 1, 'before');
+    await untilTrue(() => register.runsOf(first) === 1, 'before');
     for (let round = 0; round < 3; round += 1) {
       await queue.dropConnections();
       const device = newDevice();
       bell.ring(device);
-      await until(() => register.runsOf(device) === 1, `after loss ${round}`);
+      await untilTrue(() => register.runsOf(device) === 1, `after loss ${round}`);
     }
-    await until(() => bell.state === 'up', 'up again');
+    await untilTrue(() => bell.state === 'up', 'up again');
   });
 
   test('an outage: ring never throws, state falls and rises, rings made meanwhile are delivered after it', async () => {
@@ -231,22 +232,22 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const counters = new QueueCounters();
     const bell = newBell(counters);
     listen(register.handler);
-    await until(() => bell.state === 'up', 'up');
+    await untilTrue(() => bell.state === 'up', 'up');
     await queue.takeDown();
     const devices = Array.from({ length: 50 }, newDevice);
     for (let i = 0; i < 20; i += 1) devices.forEach((device) => bell.ring(device));
-    await until(() => bell.state === 'down', 'down');
+    await untilTrue(() => bell.state === 'down', 'down');
     devices.forEach((device) => bell.ring(device));
     expect(bell.waitingDevices).toBe(50);
     expect(await bell.countJobs()).toBeNull();
     await queue.bringBack();
-    await until(() => bell.state === 'up', 'up again');
-    await until(() => devices.every((device) => register.runsOf(device) > 0), 'all delivered', 30_000);
+    await untilTrue(() => bell.state === 'up', 'up again');
+    await untilTrue(() => devices.every((device) => register.runsOf(device) > 0), 'all delivered', 30_000);
     expect(counters.droppedRings).toBe(0);
     expect(counters.addFailures + counters.errors).toBeGreaterThan(0);
     const later = newDevice();
     bell.ring(later);
-    await until(() => register.runsOf(later) === 1, 'and later rings as well');
+    await untilTrue(() => register.runsOf(later) === 1, 'and later rings as well');
   });
 
   test('absent at start: bell and listener wait, and work as soon as the queue is there', async () => {
@@ -256,11 +257,11 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const bell = newBell();
     const listener = listen(register.handler);
     bell.ring(device);
-    await until(() => bell.state === 'down', 'the bell has found no queue');
+    await untilTrue(() => bell.state === 'down', 'the bell has found no queue');
     expect(listener.state).toBe('connecting');
     await queue.bringBack();
-    await until(() => register.runsOf(device) === 1, 'delivered', 30_000);
-    await until(() => bell.state === 'up', 'up');
+    await untilTrue(() => register.runsOf(device) === 1, 'delivered', 30_000);
+    await untilTrue(() => bell.state === 'up', 'up');
   });
 
   test('a stray deduplication key does not silence its device', async () => {
@@ -270,7 +271,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     listen(register.handler);
     await queue.leaveStrayDeduplicationKey(device);
     bell.ring(device);
-    await until(() => register.runsOf(device) === 1, 'the handler runs');
+    await untilTrue(() => register.runsOf(device) === 1, 'the handler runs');
   });
 
   test('close is bounded although a handler hangs, and gives its device back to the next relay', async () => {
@@ -281,14 +282,14 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const listener = listen(stuck.handler, 10, 1_500);
     const release = stuck.hold(device);
     bell.ring(device);
-    await until(() => stuck.runsOf(device) === 1, 'the handler hangs');
+    await untilTrue(() => stuck.runsOf(device) === 1, 'the handler hangs');
     const beganMs = Date.now();
     await listener.close(300);
     // The handler hangs for ever: a close that waited for it would never return.
     expect(Date.now() - beganMs).toBeLessThan(20_000);
     expect(listener.state).toBe('closed');
     listen(register.handler, 10, 1_500);
-    await until(() => register.runsOf(device) === 1, 'another relay takes it over', 40_000);
+    await untilTrue(() => register.runsOf(device) === 1, 'another relay takes it over', 40_000);
     release();
   });
 
@@ -300,18 +301,18 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const listener = listen(register.handler, 10, 60_000);
     const release = register.hold(device);
     bell.ring(device);
-    await until(() => register.runsOf(device) === 1, 'at work');
+    await untilTrue(() => register.runsOf(device) === 1, 'at work');
     let closed = false;
     const closing = listener.close(20_000).then(() => (closed = true));
-    await sleep(300);
+    await delay(300);
     expect(closed).toBe(false);
     bell.ring(later);
-    await until(() => bell.waitingDevices === 0, 'the later ring is in the queue');
+    await untilTrue(() => bell.waitingDevices === 0, 'the later ring is in the queue');
     release();
     await closing;
     expect(register.runsOf(later)).toBe(0);
     listen(register.handler);
-    await until(() => register.runsOf(later) === 1, 'the next relay runs it');
+    await untilTrue(() => register.runsOf(later) === 1, 'the next relay runs it');
     expect(register.runsOf(device)).toBe(1);
   });
 
@@ -319,13 +320,13 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const alive = (): number => process.getActiveResourcesInfo().filter((each) => /TCP|Timeout/.test(each)).length;
     const before = await settled(alive); // what earlier tests closed is gone
     const atWork = [newBell(), listen(() => Promise.resolve())];
-    await until(() => atWork.every(({ state }) => state === 'up' || state === 'listening'), 'both up');
+    await untilTrue(() => atWork.every(({ state }) => state === 'up' || state === 'listening'), 'both up');
     expect(alive()).toBeGreaterThan(before);
     await Promise.all(atWork.map((each) => each.close()));
-    await until(() => alive() <= before, 'no socket and no timer is left');
+    await untilTrue(() => alive() <= before, 'no socket and no timer is left');
 
     const cutOff = [newBell(), listen(() => Promise.resolve())];
-    await until(() => cutOff.every(({ state }) => state === 'up' || state === 'listening'), 'both up');
+    await untilTrue(() => cutOff.every(({ state }) => state === 'up' || state === 'listening'), 'both up');
     await queue.takeDown();
     const whileDown = newBell();
     cutOff.push(
@@ -333,13 +334,13 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
       listen(() => Promise.resolve()),
     );
     whileDown.ring(newDevice());
-    await sleep(1_500); // into the pauses between tries to reconnect
+    await delay(1_500); // into the pauses between tries to reconnect
     const beganMs = Date.now();
     await Promise.all(cutOff.map((each) => each.close()));
     expect(Date.now() - beganMs).toBeLessThan(20_000);
     await queue.bringBack();
     if (queue.lingersAfterOutage === true) return;
-    await sleep(2_500); // a connection that still tried to reconnect would have done so by now
-    await until(() => alive() <= before, 'no socket and no timer is left');
+    await delay(2_500); // a connection that still tried to reconnect would have done so by now
+    await untilTrue(() => alive() <= before, 'no socket and no timer is left');
   });
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { freePorts } from '../../../runtime/src/testing/free-ports.js';
-import { until } from './until.js';
+import { untilTrue } from '../../../runtime/src/testing/until.js';
 
 const SLOTS = 16_384;
 const MASTER = 'fgw';
@@ -96,7 +96,7 @@ export class OwnCluster {
     for (const member of this.members) {
       const isWhole = (): Promise<boolean> =>
         member.command(async (client) => (await client.cluster('INFO')).includes('cluster_state:ok'));
-      await until(isWhole, 'the cluster is whole', STARTED_WITHIN_MS);
+      await untilTrue(isWhole, 'the cluster is whole', STARTED_WITHIN_MS);
     }
   }
 
@@ -188,7 +188,7 @@ export class OwnSentinels {
           ]);
           return (replicas as unknown[]).length === 1 && (others as unknown[]).length === 2;
         });
-      await until(knowsAll, 'the sentinels know each other', STARTED_WITHIN_MS);
+      await untilTrue(knowsAll, 'the sentinels know each other', STARTED_WITHIN_MS);
     }
   }
 
@@ -208,11 +208,11 @@ export class OwnSentinels {
     const master = this.servers.find((server) => server.port === port);
     await master?.kill();
     await this.logged(async () => {
-      await until(async () => (await this.masterPort()) !== port, 'another master was chosen', FOLLOWS_WITHIN_MS);
+      await untilTrue(async () => (await this.masterPort()) !== port, 'another master was chosen', FOLLOWS_WITHIN_MS);
       await master?.start();
       const isReplica = async (): Promise<boolean> =>
         (await master?.command((client) => client.info('replication')))?.includes('role:slave') ?? false;
-      await until(isReplica, 'the old master follows', FOLLOWS_WITHIN_MS);
+      await untilTrue(isReplica, 'the old master follows', FOLLOWS_WITHIN_MS);
     });
   }
 

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import type { Baseline } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, type Intent } from '#ledger';
-import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { LaneRepository } from '../lane.repository.js';
 import type { LaneLockHandle } from '../ports.js';
 import { documentOf } from '../simulation/testing/documents.js';
@@ -170,7 +170,7 @@ export class LaneRows {
 
   /** The server notices the end of a session a moment later. */
   untilReleased(laneLock: LaneLockHandle): Promise<void> {
-    return until(async () => (await this.locksHeldBy(laneLock)) === 0, 'the lock is free');
+    return untilTrue(async () => (await this.locksHeldBy(laneLock)) === 0, 'the lock is free');
   }
 
   async one<Row extends pg.QueryResultRow>(text: string, ...values: unknown[]): Promise<Row> {

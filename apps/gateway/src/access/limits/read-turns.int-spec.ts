@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import pg from 'pg';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
-import { until } from '../../../../../test/system/until.js';
+import { until } from '../../../../../libs/runtime/src/testing/until.js';
 
 const [AT_WORK, KEPT_WAITING] = [4, 256];
 let gateway: OperatorFixture;

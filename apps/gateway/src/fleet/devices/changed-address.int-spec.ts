@@ -1,6 +1,6 @@
 // Promise: a register's key is only ever sent to the address that it was entered for.
 import 'reflect-metadata';
-import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { FleetFixture, REGISTER_URL } from './testing/fleet-fixture.js';
 
 let fleet: FleetFixture;
@@ -60,7 +60,7 @@ test('a key is never kept beside an address that another call has set meanwhile'
     return null;
   });
   const renewed = fleet.ask('PATCH', `/v1/devices/${id}`, { api_key: 'for-the-old-address' });
-  await until(() => seen.length > 0, 'the relay is asked');
+  await untilTrue(() => seen.length > 0, 'the relay is asked');
   await relay.stop();
   const { prisma } = fleet.gateway;
   await prisma.device.update({ where: { id }, data: { baseUrl: OTHER } });

@@ -2,7 +2,7 @@
 import type { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
-import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { ChooseDevice, type Routing } from './choose-device.js';
 import { PlaceDirectory } from './place-directory.js';
 
@@ -228,7 +228,7 @@ describe('a change is seen at once, however long what was read before would be u
     const ages = { place: Infinity, device: Infinity };
     directory = new PlaceDirectory(prisma, { databaseUrl: database.url, ages }, LOGGER);
     directory.onApplicationBootstrap();
-    await until(() => Promise.resolve(directory.isListening), 'notices arrive');
+    await untilTrue(() => Promise.resolve(directory.isListening), 'notices arrive');
     chooser = new ChooseDevice(prisma, directory);
     [main, far] = [await branch('main'), await branch('far')];
     [own, other] = [await device(main), await device(main)];
@@ -238,7 +238,7 @@ describe('a change is seen at once, however long what was read before would be u
     expect(await choose({ cashier: walker, branch: 'new' }, chooser)).toMatchObject({ kind: 'unknown' });
     expect(await choose({ cashier: walker, branch: 'far' }, chooser)).toEqual({ kind: 'no_device' });
     // What was committed before is known by now.
-    await until(async () => {
+    await untilTrue(async () => {
       const routing = await choose({ cashier: seller }, chooser);
       return routing.kind === 'routed' && routing.route.deviceId === own;
     }, 'it has settled');
@@ -292,7 +292,7 @@ describe('a change is seen at once, however long what was read before would be u
 
   async function untilChosen(query: { cashier: string; branch?: string }, wanted: object): Promise<void> {
     const asked = async (): Promise<unknown> => choose(query, chooser);
-    await until(async () => contains(await asked(), wanted), 'the change is seen');
+    await untilTrue(async () => contains(await asked(), wanted), 'the change is seen');
   }
 
   test('what has not changed is not read again, whatever happens to other merchants and devices', async () => {
@@ -303,13 +303,13 @@ describe('a change is seen at once, however long what was read before would be u
       LOGGER,
     );
     quiet.onApplicationBootstrap();
-    await until(() => Promise.resolve(quiet.isListening), 'notices arrive');
+    await untilTrue(() => Promise.resolve(quiet.isListening), 'notices arrive');
     const chooses = new ChooseDevice(client, quiet);
     await choose({ cashier: seller }, chooses);
     const before = statements();
     await prisma.device.update({ where: { id: other }, data: { state: 'unreachable' } });
     await prisma.device.update({ where: { id: own }, data: { lastSeenAt: new Date(), name: 'Till' } });
-    await until(
+    await untilTrue(
       async () => (await directory.device(merchantId, other))?.state === 'unreachable',
       'notices have arrived',
     );

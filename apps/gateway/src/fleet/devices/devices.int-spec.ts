@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { apiKeyOwner } from '#database';
 import { open } from '#secrets';
-import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import type { GatewaySettings } from '../../settings.js';
 import { DeviceTasks } from './device-tasks.js';
@@ -306,7 +306,7 @@ describe('leaving', () => {
       expect({ status, body }).toMatchObject({ status: 200, body: expected });
     }
     expect((await fleet.gateway.events(id)).map(({ type }) => type)).toEqual(['device.disabled', 'device.online']);
-    await until(() => fleet.gateway.rung.includes(id), 'the lane is woken');
+    await untilTrue(() => fleet.gateway.rung.includes(id), 'the lane is woken');
     const replaced = await fleet.gateway.createDevice({ state: 'replaced' });
     const refused = await fleet.ask('POST', `/v1/devices/${replaced.deviceId}/disable`);
     expect(refused).toMatchObject({ status: 409, body: { code: 'device_replaced' } });
@@ -366,11 +366,11 @@ describe('calling', () => {
     const { deviceId: id } = await fleet.gateway.createDevice();
     const relay = fleet.answerTasks(() => null);
     const pending = fleet.ask('POST', `/v1/devices/${id}/shift/close`);
-    await until(() => relay.asked.length > 0, 'the relay is asked');
+    await untilTrue(() => relay.asked.length > 0, 'the relay is asked');
     await relay.stop();
     // As on a stop of the program: who waits is answered at once, and what was asked is done all the same.
     const tasks = fleet.gateway.app.get(DeviceTasks, { strict: false });
-    await until(
+    await untilTrue(
       async () => (await fleet.gateway.prisma.deviceTask.count({ where: { deviceId: id } })) > 0,
       'the task is there',
     );

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import { startOwnServer, type OwnServer } from '#database/testing';
 import { createLogger, newId } from '#runtime';
-import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { EventHorizon } from './event-horizon.js';
 import { EventReader } from './event-reader.js';
 
@@ -56,19 +56,19 @@ test('transactions of strangers are passed once they are too old to write events
   }
   const first = await write(quick, 'mer_a');
   expect(await idsOf('mer_a')).toEqual([]);
-  await until(async () => (await idsOf('mer_a')).length > 0, 'the strangers are passed', 90_000);
+  await untilTrue(async () => (await idsOf('mer_a')).length > 0, 'the strangers are passed', 90_000);
   expect(horizon.heldUpMs).toBe(0);
   expect(horizon.oldestTransactionMs).toBeGreaterThan(20_000);
 
   await writer.query('BEGIN');
   const early = await write(writer, 'mer_a');
   const later = await write(quick, 'mer_a');
-  await until(() => horizon.heldUpMs > 5_000, 'the writer is older than any that is passed', 120_000);
+  await untilTrue(() => horizon.heldUpMs > 5_000, 'the writer is older than any that is passed', 120_000);
   expect(await idsOf('mer_a')).toEqual([first]);
   // A long transaction that began with an event goes on writing them.
   const late = await write(writer, 'mer_a');
   await writer.query('COMMIT');
-  await until(async () => (await idsOf('mer_a')).length === 4, 'all of them are read');
+  await untilTrue(async () => (await idsOf('mer_a')).length === 4, 'all of them are read');
   expect(await idsOf('mer_a')).toEqual([first, early, late, later]);
 
   await expect(write(stranger, 'mer_a')).rejects.toMatchObject({ code: '25P04' });
@@ -81,12 +81,12 @@ test('a transaction that does nothing is ended by the server after seconds: its 
       await tx.$executeRaw`
         INSERT INTO events (id, merchant_id, type, subject_id, data) VALUES ('evt_stalled', 'mer_b', 'receipt.accepted', 'x', '{}')`;
       // As a process that is stopped: it says nothing until the log is read again.
-      await until(async () => (await idsOf('mer_b')).length > 0, 'the log goes on', 60_000);
+      await untilTrue(async () => (await idsOf('mer_b')).length > 0, 'the log goes on', 60_000);
     },
     { timeout: 90_000 },
   );
   const quick = await session();
-  await until(async () => {
+  await untilTrue(async () => {
     const rows = await quick.query("SELECT FROM pg_stat_activity WHERE state = 'idle in transaction'");
     return rows.rows.length > 0;
   }, 'the transaction is open');

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { createFastifyNestApp, stopFastifyNestApp } from '#http';
 import { createLogger, Metrics, newId } from '#runtime';
 import { freePorts } from '../../../../../libs/runtime/src/testing/free-ports.js';
-import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { GatewayModule } from '../../gateway.module.js';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { testGatewaySettings } from '../../testing/gateway-settings.js';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const reader of readers.splice(0)) reader.close();
-  await until(() => fixture.app.get(EventStreams).open === 0, 'all streams are closed', 30_000);
+  await untilTrue(() => fixture.app.get(EventStreams).open === 0, 'all streams are closed', 30_000);
 });
 afterAll(() => fixture.stop());
 
@@ -53,16 +53,16 @@ async function write(merchantId: string, type = 'receipt.accepted', subjectId = 
 }
 
 const has = (reader: StreamReader, count: number): Promise<void> =>
-  until(() => reader.eventIds.length >= count, `${count} events have come`, 60_000);
+  untilTrue(() => reader.eventIds.length >= count, `${count} events have come`, 60_000);
 
 test('from now on, each with its type and the cursor behind it; the same events as the list has', async () => {
   const { id, token } = await merchant();
   await write(id);
-  await until(async () => (await listed(token)).length === 1, 'the first event may be read', 60_000);
+  await untilTrue(async () => (await listed(token)).length === 1, 'the first event may be read', 60_000);
   const reader = await open(token);
   expect(reader.headers.get('content-type')).toContain('text/event-stream');
   expect(reader.headers.get('x-accel-buffering')).toBe('no');
-  await until(() => reader.frames.length > 0, 'the first frame moves the cursor');
+  await untilTrue(() => reader.frames.length > 0, 'the first frame moves the cursor');
   expect(reader.frames[0]).toMatchObject({ event: null, data: null, id: expect.any(String) });
   const ids = [await write(id, 'receipt.registered'), await write(id, 'refund.accepted')];
   await has(reader, 2);
@@ -124,7 +124,7 @@ test('429 beyond what one client and one merchant may have; a closed one makes r
   expect((await open(await fixture.createToken(id, ['receipts:read']))).status).toBe(429);
   expect((await open((await merchant()).token)).status).toBe(200);
   mine[0]?.close();
-  await until(async () => (await open(token)).status === 200, 'there is room again', 30_000);
+  await untilTrue(async () => (await open(token)).status === 200, 'there is room again', 30_000);
 });
 
 test('a token that is revoked ends its stream', async () => {
@@ -133,7 +133,7 @@ test('a token that is revoked ends its stream', async () => {
   await fixture.prisma.$executeRaw`
     UPDATE oauth_tokens SET revoked_at = now() WHERE client_id = (
       SELECT client_id FROM oauth_tokens ORDER BY issued_at DESC LIMIT 1)`;
-  await until(() => reader.isClosed, 'the stream is closed', 30_000);
+  await untilTrue(() => reader.isClosed, 'the stream is closed', 30_000);
   expect((await open(token)).status).toBe(401);
 });
 
@@ -202,7 +202,7 @@ test(`through ${RESTARTS} ends of gateways, stopped and cut off, nothing is miss
   })();
   for (let restart = 0; restart < RESTARTS; restart += 1) {
     const before = seen.length;
-    await until(() => seen.length > before, 'the stream goes on', 60_000);
+    await untilTrue(() => seen.length > before, 'the stream goes on', 60_000);
     if (restart % 2 === 0) {
       app.get(EventStreams).endAll();
       await stopFastifyNestApp(app);
@@ -215,7 +215,7 @@ test(`through ${RESTARTS} ends of gateways, stopped and cut off, nothing is miss
   }
   isWriting = false;
   await Promise.all(writers);
-  await until(() => seen.length >= written.length, 'all have come', 60_000);
+  await untilTrue(() => seen.length >= written.length, 'all have come', 60_000);
   isReading = false;
   app.get(EventStreams).endAll();
   await stopFastifyNestApp(app);

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { createTestDatabase, planOf, recorded, testClient, type TestDatabase } from '#database/testing';
 import { createLogger, Metrics, newId } from '#runtime';
-import { until } from '../../../../../test/system/until.js';
+import { until } from '../../../../../libs/runtime/src/testing/until.js';
 import { MessageBacklog } from './message-backlog.js';
 import { MessageRepository } from './message.repository.js';
 

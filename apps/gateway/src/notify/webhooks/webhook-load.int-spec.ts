@@ -5,6 +5,7 @@ import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { insertDeliveries } from './delivery-rows.js';
 import { Receiver } from './testing/receiver.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 
 let fixture: OperatorFixture;
 let receiver: Receiver;
@@ -27,10 +28,6 @@ function networkOf(text: string): Cidr {
   const parse = parseCidr(text);
   if (parse.kind === 'invalid') throw new Error(parse.reason);
   return parse.cidr;
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 async function webhook(more: Record<string, unknown> = {}): Promise<{ id: string; secret: string }> {
@@ -82,9 +79,9 @@ describe('sending', () => {
       }, 100);
     };
     await publish(600);
-    await until(() => receiver.received.length >= 600);
+    await untilTrue(() => receiver.received.length >= 600);
     expect(most).toBeGreaterThan(12);
-    await until(async () => (await column(hook.id)).leaseUntil === null);
+    await untilTrue(async () => (await column(hook.id)).leaseUntil === null);
     expect((await column(hook.id)).concurrency).toBeGreaterThan(12);
   });
 
@@ -93,15 +90,17 @@ describe('sending', () => {
     let answer: () => void = () => undefined;
     receiver.answer = (_received, response) => void (answer = () => response.writeHead(204).end());
     await publish(1);
-    await until(() => receiver.received.length === 1);
+    await untilTrue(() => receiver.received.length === 1);
     const first = await column(hook.id);
     const [held] = await fixture.prisma.$queryRaw<{ ms: number }[]>`
       SELECT extract(epoch FROM lease_until - now())::float8 * 1000 AS ms FROM webhook_endpoints WHERE id = ${hook.id}`;
     expect(held?.ms).toBeLessThanOrEqual(8_000);
     // Renewed while the receiver thinks: no other process takes the endpoint, and nothing is sent twice.
-    await until(async () => ((await column(hook.id)).leaseUntil?.getTime() ?? 0) > (first.leaseUntil?.getTime() ?? 0));
+    await untilTrue(
+      async () => ((await column(hook.id)).leaseUntil?.getTime() ?? 0) > (first.leaseUntil?.getTime() ?? 0),
+    );
     answer();
-    await until(async () => (await column(hook.id)).leaseUntil === null);
+    await untilTrue(async () => (await column(hook.id)).leaseUntil === null);
     expect(receiver.received).toHaveLength(1);
   });
 
@@ -117,9 +116,9 @@ describe('sending', () => {
       }, 50);
     };
     await publish(60);
-    await until(async () => (await column(hook.id)).concurrency < 8);
-    await until(() => receiver.received.length >= 60);
-    await until(async () => (await column(hook.id)).leaseUntil === null);
+    await untilTrue(async () => (await column(hook.id)).concurrency < 8);
+    await untilTrue(() => receiver.received.length >= 60);
+    await untilTrue(async () => (await column(hook.id)).leaseUntil === null);
     expect((await column(hook.id)).concurrency).toBeLessThanOrEqual(5);
   });
 
@@ -128,8 +127,8 @@ describe('sending', () => {
     receiver.answer = ({ event }, response) =>
       void response.writeHead(event.id.charCodeAt(event.id.length - 1) % 2 === 0 ? 400 : 204).end();
     await publish(60);
-    await until(() => receiver.received.length >= 60);
-    await until(async () => (await column(hook.id)).leaseUntil === null);
+    await untilTrue(() => receiver.received.length >= 60);
+    await untilTrue(async () => (await column(hook.id)).leaseUntil === null);
     expect((await column(hook.id)).concurrency).toBeGreaterThanOrEqual(8);
   });
 
@@ -160,11 +159,11 @@ describe('sending', () => {
           ...{ type: 'receipt.registered', subjectId: row.subjectId },
         })),
       );
-    await until(() => receiver.received.length > busy);
+    await untilTrue(() => receiver.received.length > busy);
     merchantId = await fixture.createMerchant();
     await webhook();
     await publish(1);
-    await until(() => receiver.received.some(({ path }) => path === '/hook'));
+    await untilTrue(() => receiver.received.some(({ path }) => path === '/hook'));
     const before = receiver.received.findIndex(({ path }) => path === '/hook');
     expect(before).toBeLessThan((busy * backlog) / 2);
   });
@@ -174,7 +173,7 @@ test('an answer that is cut within a character is kept, and holds no other recor
   const { id } = await webhook();
   receiver.answer = (_received, response) => void response.writeHead(400).end(`a${'\u{1f600}'.repeat(1_000)}`);
   await publish(1);
-  await until(async () => {
+  await untilTrue(async () => {
     const [tried] = (await states(id)).flatMap(({ attempts }) => attempts);
     return tried?.answer?.startsWith('a\u{1f600}') ?? false;
   });
@@ -188,7 +187,7 @@ describe('batches', () => {
     const [second = ''] = await publish(1, receipt);
     const others = await publish(40);
     const ids = (): string[] => receiver.received.flatMap(({ events }) => events.map((event) => event.id));
-    await until(() => ids().length >= 42);
+    await untilTrue(() => ids().length >= 42);
     expect([...ids()].sort()).toEqual([first, second, ...others].sort());
     expect(ids().indexOf(first)).toBeLessThan(ids().indexOf(second));
     for (const { body, headers, events, event } of receiver.received) {
@@ -200,7 +199,7 @@ describe('batches', () => {
       expect(new Set(receipts).size).toBe(receipts.length);
     }
     expect(receiver.received.length).toBeLessThan(30);
-    await until(async () => (await states(id)).every(({ state }) => state === 'delivered'));
+    await untilTrue(async () => (await states(id)).every(({ state }) => state === 'delivered'));
     expect((await states(id)).every(({ attempts }) => attempts.length === 1)).toBe(true);
   });
 
@@ -210,7 +209,7 @@ describe('batches', () => {
     const poison = ids[7] ?? '';
     receiver.answer = ({ events }, response) =>
       void response.writeHead(events.some((event) => event.id === poison) ? 422 : 204).end();
-    await until(async () => {
+    await untilTrue(async () => {
       // As if the waiting of the endpoint and its deliveries were over.
       await fixture.prisma
         .$executeRaw`UPDATE webhook_deliveries SET due_at = now() WHERE endpoint_id = ${id} AND state = 'pending'`;

@@ -6,6 +6,7 @@ import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { writeReceipt } from '../../receipts/search/testing/receipt-rows.js';
 import { Receiver, type Received } from './testing/receiver.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 
 let fixture: OperatorFixture;
 let receivers: Receiver[] = [];
@@ -73,13 +74,9 @@ async function publish(type: string, subjectId: string = newId('rcp'), data = {}
   return id;
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 /** As if the waiting of an endpoint and its deliveries were over; not while a gateway has it in hand, which would overwrite that. */
 async function letTimePass(webhookId: string): Promise<void> {
-  await until(async () => {
+  await untilTrue(async () => {
     const changed = await fixture.prisma.$executeRaw`
       WITH resting AS (
         UPDATE webhook_endpoints SET due_at = now(), blocked_until = NULL WHERE id = ${webhookId} AND lease_until IS NULL RETURNING id
@@ -107,7 +104,7 @@ test('an event arrives as the log has it, signed; the secret is shown once and l
   const hook = await webhook(`${there.url}/hook?a=b`, { events: ['receipt.*'] });
   await publish('device.online');
   const id = await publish('receipt.registered', newId('rcp'), { receipt_id: 'rcp_1' });
-  await until(() => there.received.length === 1);
+  await untilTrue(() => there.received.length === 1);
   const [got] = there.received;
   expect(got!.path).toBe('/hook?a=b');
   expect(got!.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': id });
@@ -118,7 +115,7 @@ test('an event arrives as the log has it, signed; the secret is shown once and l
     data: { receipt_id: 'rcp_1' },
   });
   verify(got!, hook.secret);
-  await until(() => isQuiet(hook.id));
+  await untilTrue(() => isQuiet(hook.id));
   expect((await deliveries(hook.id))[0]).toMatchObject({
     ...{ event_id: id, state: 'delivered' },
     attempts: [{ number: 1, outcome: 'delivered', http_status: 204 }],
@@ -143,20 +140,20 @@ test('in order for each receipt: what comes behind a failed one waits, other rec
       .writeHead(isBroken && event.data['of'] === stuck && event.type === 'receipt.accepted' ? 500 : 200)
       .end('no');
   await publish('receipt.accepted', stuck, { of: stuck });
-  await until(() => there.received.length === 1);
+  await untilTrue(() => there.received.length === 1);
   await publish('receipt.registered', stuck, { of: stuck });
   await publish('receipt.accepted', other, { of: other });
-  await until(async () => (await deliveries(hook.id)).length === 3);
+  await untilTrue(async () => (await deliveries(hook.id)).length === 3);
   // All that may go goes at the same time, and the first one of the stuck receipt fails again.
   await fixture.prisma.$executeRaw`UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ${hook.id}`;
   await letTimePass(hook.id);
-  await until(() => there.received.length >= 3 && there.received.some(({ event }) => event.data['of'] === other));
+  await untilTrue(() => there.received.length >= 3 && there.received.some(({ event }) => event.data['of'] === other));
   expect(there.received.filter(({ event }) => event.data['of'] === stuck).map(({ event }) => event.type)).not.toContain(
     'receipt.registered',
   );
   isBroken = false;
   await letTimePass(hook.id);
-  await until(() => isQuiet(hook.id));
+  await untilTrue(() => isQuiet(hook.id));
   const stuckTypes = there.received.filter(({ event }) => event.data['of'] === stuck).map(({ event }) => event.type);
   expect([...new Set(stuckTypes)]).toEqual(['receipt.accepted', 'receipt.registered']);
   expect(stuckTypes.at(-1)).toBe('receipt.registered');
@@ -170,7 +167,7 @@ test('the schedule: the second try comes after 5 seconds, the tenth failure is t
   const hook = await webhook(there.url);
   await publish('receipt.registered');
   for (let tries = 1; tries <= 10; tries += 1) {
-    await until(async () => (await deliveries(hook.id))[0]?.attempts.length === tries);
+    await untilTrue(async () => (await deliveries(hook.id))[0]?.attempts.length === tries);
     if (tries === 1) {
       const { due_at: due } = (await deliveries(hook.id))[0] as unknown as { due_at: string };
       const [row] = await fixture.prisma.$queryRaw<{ seconds: number }[]>`
@@ -193,7 +190,7 @@ test('410 disables at once, with an event and a record; enabled again, what wait
   there.answer = (_received, response) => void response.writeHead(410).end();
   const hook = await webhook(there.url, { events: ['receipt.*'] });
   await publish('receipt.registered');
-  await until(() => watching.received.length === 1);
+  await untilTrue(() => watching.received.length === 1);
   expect(watching.received[0]!.event.data).toMatchObject({ webhook_id: hook.id });
   expect((await ask('GET', `/${hook.id}`)).body).toMatchObject({ enabled: false, disabled_reason: expect.any(String) });
   expect((await fixture.audited(hook.id)).map(({ action }) => action)).toEqual(['webhook.create', 'webhook.disable']);
@@ -201,9 +198,9 @@ test('410 disables at once, with an event and a record; enabled again, what wait
   const missed = await publish('receipt.registered');
   there.answer = (_received, response) => void response.end();
   expect((await ask('PATCH', `/${hook.id}`, { body: { enabled: true } })).body).toMatchObject({ enabled: true });
-  await until(() => isQuiet(hook.id));
-  await until(async () => (await ask('POST', `/${hook.id}/replay`, { body: { event_id: missed } })).status === 202);
-  await until(() => there.received.some(({ event }) => event.id === missed));
+  await untilTrue(() => isQuiet(hook.id));
+  await untilTrue(async () => (await ask('POST', `/${hook.id}/replay`, { body: { event_id: missed } })).status === 202);
+  await untilTrue(() => there.received.some(({ event }) => event.id === missed));
 });
 
 test('five days without a success disable; a success in between begins them anew', async () => {
@@ -216,18 +213,18 @@ test('five days without a success disable; a success in between begins them anew
       `UPDATE webhook_endpoints SET failing_since = now() - interval '${interval}' WHERE id = '${hook.id}'`,
     );
   await publish('receipt.registered');
-  await until(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] !== null);
+  await untilTrue(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] !== null);
   status = 200;
   await failing('6 days');
   await letTimePass(hook.id);
-  await until(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] === null);
+  await untilTrue(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] === null);
   status = 500;
   await publish('receipt.registered');
-  await until(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] !== null);
+  await untilTrue(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] !== null);
   expect((await ask('GET', `/${hook.id}`)).body).toMatchObject({ enabled: true });
   await failing('6 days');
   await letTimePass(hook.id);
-  await until(async () => (await ask('GET', `/${hook.id}`)).body['enabled'] === false);
+  await untilTrue(async () => (await ask('GET', `/${hook.id}`)).body['enabled'] === false);
 });
 
 test('a redirect is not followed, a silent or dead receiver delays no other endpoint', async () => {
@@ -239,9 +236,9 @@ test('a redirect is not followed, a silent or dead receiver delays no other endp
   await webhook('http://127.0.0.1:9/');
   await webhook(well.url);
   for (let sent = 0; sent < 20; sent += 1) await publish('receipt.registered');
-  await until(() => well.received.length === 20 && redirecting.received.length > 0);
+  await untilTrue(() => well.received.length === 20 && redirecting.received.length > 0);
   expect(secret.received).toEqual([]);
-  await until(async () => (await deliveries(hook.id)).some(({ attempts }) => attempts[0]?.['http_status'] === 302));
+  await untilTrue(async () => (await deliveries(hook.id)).some(({ attempts }) => attempts[0]?.['http_status'] === 302));
 });
 
 test('secrets change with two signatures, and with none left over when asked so', async () => {
@@ -250,12 +247,12 @@ test('secrets change with two signatures, and with none left over when asked so'
   const rotated = (await ask('POST', `/${hook.id}/rotate-secret`, { body: {} })).body;
   expect(rotated['previous_valid_until']).toEqual(expect.any(String));
   await publish('receipt.registered');
-  await until(() => there.received.length === 1);
+  await untilTrue(() => there.received.length === 1);
   verify(there.received[0]!, hook.secret);
   verify(there.received[0]!, rotated.secret);
   const last = (await ask('POST', `/${hook.id}/rotate-secret`, { body: { overlap_hours: 0 } })).body;
   await publish('receipt.registered');
-  await until(() => there.received.length === 2);
+  await untilTrue(() => there.received.length === 2);
   verify(there.received[1]!, last.secret);
   expect(() => verify(there.received[1]!, rotated.secret)).toThrow();
 });
@@ -272,7 +269,7 @@ test('another origin gets a new secret, shown once, and no signature by the one 
   expect((await ask('GET', `/${hook.id}`)).body).not.toHaveProperty('secret');
   expect(JSON.stringify(await fixture.audited(hook.id))).not.toContain(moved.body.secret);
   await publish('receipt.registered');
-  await until(() => elsewhere.received.length === 1);
+  await untilTrue(() => elsewhere.received.length === 1);
   verify(elsewhere.received[0]!, moved.body.secret);
   expect(() => verify(elsewhere.received[0]!, hook.secret)).toThrow();
   // One signature: nothing is left of the secrets that the other receiver has.
@@ -286,11 +283,11 @@ test('callback_url of a receipt: signed with the merchant’s callback secret, l
   await publish('receipt.accepted', receiptId);
   await publish('receipt.registered', receiptId, { receipt_id: receiptId });
   await publish('receipt.registered', await writeReceipt(fixture.prisma, { merchantId }));
-  await until(() => there.received.length === 1);
+  await untilTrue(() => there.received.length === 1);
   expect(there.received[0]).toMatchObject({ path: '/order/7', event: { type: 'receipt.registered' } });
   verify(there.received[0]!, secret);
   const list = (by: string): Promise<{ body: Body }> => ask('GET', `/callbacks?receipt_id=${receiptId}`, { by });
-  await until(async () => (await list(token)).body.data[0]?.state === 'delivered');
+  await untilTrue(async () => (await list(token)).body.data[0]?.state === 'delivered');
   expect((await ask('GET', '')).body.data).toEqual([]);
   const stranger = await fixture.createToken(await fixture.createMerchant(), ['webhooks:admin']);
   expect((await list(stranger)).body.data).toEqual([]);
@@ -304,12 +301,12 @@ test('a test event goes to this endpoint alone; replay by time brings what the f
   await publish('device.online');
   const after = await publish('receipt.registered');
   expect((await ask('POST', `/${hook.id}/test`)).status).toBe(202);
-  await until(() => one.received.length === 2 && two.received.length === 2);
+  await untilTrue(() => one.received.length === 2 && two.received.length === 2);
   expect(one.types().sort()).toEqual(['receipt.registered', 'webhook.test']);
   const span = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date(Date.now() + 60_000).toISOString() };
   const { status, body } = await ask('POST', `/${hook.id}/replay`, { body: span });
   expect([status, body['deliveries']]).toEqual([202, 2]);
-  await until(() => one.received.length === 4);
+  await untilTrue(() => one.received.length === 4);
   expect(
     one.received
       .slice(2)
@@ -318,7 +315,7 @@ test('a test event goes to this endpoint alone; replay by time brings what the f
   ).toEqual([before, after]);
   // What comes later is made later: by now the other endpoint would have received the test.
   await publish('device.blocked');
-  await until(() => two.types().includes('device.blocked'));
+  await untilTrue(() => two.types().includes('device.blocked'));
   expect(two.types()).not.toContain('webhook.test');
 });
 
@@ -330,10 +327,10 @@ test('what a dead gateway had in hand is taken up when its lease has ended', asy
     UPDATE webhook_endpoints SET lease_until = now() + ${inMs} * interval '1 ms' WHERE id = ${hook.id}`;
   await leaseEnds(3_600_000);
   await publish('receipt.registered');
-  await until(async () => (await deliveries(hook.id)).length === 1);
+  await untilTrue(async () => (await deliveries(hook.id)).length === 1);
   expect(there.received).toEqual([]);
   await leaseEnds(0);
-  await until(() => there.received.length === 1);
+  await untilTrue(() => there.received.length === 1);
 });
 
 test.each([

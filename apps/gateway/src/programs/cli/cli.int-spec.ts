@@ -16,7 +16,7 @@ import { ArchiveFiles } from '#ledger';
 import { createLogger, NestLogger } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { selfSigned } from '../../../../../libs/messages/src/testing/certificates.js';
-import { until } from '../../../../../test/system/until.js';
+import { until } from '../../../../../libs/runtime/src/testing/until.js';
 import { testGatewaySettings } from '../../testing/gateway-settings.js';
 import { isClientSecret } from '../../access/oauth/client-secret.js';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';

@@ -5,7 +5,7 @@ import { decode } from 'fast-png';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
-import { until } from '../../../../../test/system/until.js';
+import { until } from '../../../../../libs/runtime/src/testing/until.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { ReceiptPress } from './receipt-press.js';
 import { BASKET, documentOf, SIGN, storeReceipt, type StoredReceipt } from './testing/documents.js';

@@ -7,6 +7,7 @@ import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { COLUMNS } from './spreadsheet-cells.js';
 import { readXlsx } from '../../goods/sheets/testing/read-xlsx.js';
 import { writeReceipt } from './testing/receipt-rows.js';
+import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 
 const MANY = 20_000;
 let fixture: OperatorFixture;
@@ -41,10 +42,6 @@ async function sessions(): Promise<number> {
   return rows[0]!.n;
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 test('the same receipts in every format, oldest first, texts harmless', async () => {
   const device = newId('dev');
   const common = { merchantId: fixture.merchantId, deviceId: device };
@@ -76,11 +73,11 @@ test('the same receipts in every format, oldest first, texts harmless', async ()
 test('taken at the speed of the reader, with no snapshot meanwhile, up to what there was at the beginning', async () => {
   const response = await open('', big.token);
   response.pause();
-  await until(async () => (await sessions()) === 1);
+  await untilTrue(async () => (await sessions()) === 1);
   await writeReceipt(fixture.prisma, { merchantId: big.merchantId, id: newId('rcp') });
   // Pages are read until the sockets between the two ends are full.
   let state: unknown = null;
-  await until(async () => {
+  await untilTrue(async () => {
     const before = state;
     state = await sessionState();
     return (
@@ -97,7 +94,7 @@ test('taken at the speed of the reader, with no snapshot meanwhile, up to what t
   for await (const chunk of response) count += (chunk as Buffer).reduce((sum, byte) => sum + (byte === 10 ? 1 : 0), 0);
   // Neither the one that was made meanwhile, nor the last one, which is gone.
   expect(count).toBe(MANY - 1);
-  await until(async () => (await sessions()) === 0);
+  await untilTrue(async () => (await sessions()) === 0);
 });
 
 function sessionState(): Promise<unknown> {
@@ -139,7 +136,7 @@ test.each(['ndjson', 'csv', 'xlsx'])('%s: a client that disconnects ends the ses
   const response = await open(`format=${format}`, big.token);
   await new Promise((resolve) => response.once('data', resolve));
   response.destroy();
-  await until(async () => (await sessions()) === 0);
+  await untilTrue(async () => (await sessions()) === 0);
 });
 
 test('429 for more exports of one merchant than its share; another merchant gets its own at once', async () => {
@@ -151,14 +148,14 @@ test('429 for more exports of one merchant than its share; another merchant gets
   expect(others.statusCode).toBe(200);
   await text(others);
   for (const response of held) response.destroy();
-  await until(async () => (await sessions()) === 0);
+  await untilTrue(async () => (await sessions()) === 0);
   // The server learns of the end before the gateway has cleared up behind it.
-  await until(async () => {
+  await untilTrue(async () => {
     const again = await open('', big.token);
     again.destroy();
     return again.statusCode === 200;
   });
-  await until(async () => (await sessions()) === 0);
+  await untilTrue(async () => (await sessions()) === 0);
 });
 
 test('bad queries are problems, not half a file; HEAD reads nothing', async () => {
