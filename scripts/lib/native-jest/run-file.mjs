@@ -26,8 +26,12 @@ process.on('message', (message) => {
     .then((outcome) => process.send?.(outcome));
 });
 
+/** Node.js has its own HTTP client, with a global, only once something has used it: not the first file that does. */
+const withGlobals = fetch('data:,');
+
 /** @param {Order} order */
 async function runFile({ file, testTimeout, testNamePattern }) {
+  await withGlobals;
   const before = surroundings();
   resetState();
   rejected.clear();
