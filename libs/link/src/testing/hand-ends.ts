@@ -13,7 +13,9 @@ export const ends: (() => unknown)[] = [];
 export class HandRelay {
   readonly received: Frame[] = [];
   readonly challenges: Challenge[] = [];
-  closedWith: number | null = null;
+  /** The last connection, and the last one that was accepted: the register dials again at once. */
+  private latest: { closedWith: number | null } = { closedWith: null };
+  private accepted: { closedWith: number | null } | null = null;
   connections = 0;
   socket: WebSocket | null = null;
   private readonly server = new WebSocketServer({
@@ -31,14 +33,15 @@ export class HandRelay {
     this.server.on('connection', (socket) => {
       this.connections += 1;
       this.socket = socket;
-      this.closedWith = null;
+      const connection: { closedWith: number | null } = { closedWith: null };
+      this.latest = connection;
       const challenge = newChallenge(this.identity(this.host));
       this.challenges.push(challenge);
       socket.on('message', (data) => {
         const frame = decodeFrame(data as Buffer);
         if (frame) this.received.push(frame);
       });
-      socket.on('close', (code) => (this.closedWith = code));
+      socket.on('close', (code) => (connection.closedWith = code));
       socket.send(encodeFrame(challenge));
     });
   }
@@ -69,12 +72,15 @@ export class HandRelay {
   /** Takes the hello, and accepts any register. */
   async accept(heartbeatMs = 20_000): Promise<void> {
     await this.receive();
+    this.accepted = this.latest;
     this.say({ type: 'accepted', epoch: '1', heartbeatMs });
   }
 
+  /** Of the connection that was accepted last; where none was, of the latest. */
   async closed(): Promise<number> {
-    await untilTrue(() => this.closedWith !== null);
-    return this.closedWith!;
+    const judged = this.accepted ?? this.latest;
+    await untilTrue(() => judged.closedWith !== null);
+    return judged.closedWith!;
   }
 }
 
