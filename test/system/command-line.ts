@@ -1,14 +1,22 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import type { TestSystem } from './system.js';
 
-/** The gateway's command line, as an operator runs it beside the system. Blocks until it has ended. */
-export function commandLine(
-  { database, secretsKey }: TestSystem,
-  ...args: string[]
-): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, ['dist/apps/gateway/src/programs/cli/main.js', ...args], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: database.url, SECRETS_KEY: secretsKey },
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
+export interface CommandEnd {
+  /** Null: it was ended by a signal. */
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** The gateway's command line, as an operator runs it beside the system. */
+export function commandLine({ database, secretsKey }: TestSystem, ...args: string[]): Promise<CommandEnd> {
+  const command = ['dist/apps/gateway/src/programs/cli/main.js', ...args];
+  const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, SECRETS_KEY: secretsKey };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, command, { env, maxBuffer: MOST_OUTPUT_BYTES }, (_error, stdout, stderr) =>
+      resolve({ status: child.exitCode, stdout, stderr }),
+    );
   });
 }

@@ -1,5 +1,5 @@
 // Promise: a register becomes a device only when it can work for this merchant, sells, and leaves without a trace of risk.
-import { commandLine } from './command-line.js';
+import { commandLine, type CommandEnd } from './command-line.js';
 import { GatewayClient } from './gateway-client.js';
 import { sql } from './database.js';
 import type { TestMerchant } from './merchant.js';
@@ -167,9 +167,11 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
 });
 
 test('the command line makes a merchant and a client that gets a token; a refusal is a sentence and an exit code', async () => {
-  const run = (...args: string[]): ReturnType<typeof commandLine> => commandLine(system, ...args);
-  expect(run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567').status).toBe(0);
-  const made = run(
+  const run = (...args: string[]): Promise<CommandEnd> => commandLine(system, ...args);
+  expect((await run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567')).status).toBe(
+    0,
+  );
+  const made = await run(
     'client',
     'create',
     '--merchant',
@@ -185,7 +187,7 @@ test('the command line makes a merchant and a client that gets a token; a refusa
   const owner = { ...merchant, clientId: client.client_id, clientSecret: client.client_secret };
   const shown = await new Admin(system.gatewayUrls, owner).ask('GET', '/v1/merchant');
   expect(shown).toMatchObject({ status: 200, body: { code: 'cli-shop', tin: '301234567' } });
-  const twice = run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567');
+  const twice = await run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567');
   expect(twice).toMatchObject({
     status: 2,
     stdout: '',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { item, sale } from '../../apps/cash-register/src/testing/samples.js';
-import { commandLine } from './command-line.js';
+import { commandLine, type CommandEnd } from './command-line.js';
 import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { Program } from './program.js';
@@ -149,7 +149,7 @@ async function documentsAtOfd(terminalId: string): Promise<Record<string, unknow
   return ((await response.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-const cli = (...args: string[]): ReturnType<typeof commandLine> => commandLine(system, ...args);
+const cli = (...args: string[]): Promise<CommandEnd> => commandLine(system, ...args);
 
 test('a false register that was first: its true owner proves the terminal, sells, and loses no number to it', async () => {
   const terminal = newTerminal();
@@ -227,7 +227,15 @@ test('numbers 1 to 5 that a false register took: the true one registers its own 
   expect(await sellAll(thief, taken.id, 5)).toEqual(registered(5));
   await leave(thief, taken.id);
 
-  const given = cli('terminal', 'give', terminal, '--merchant', owner.merchant.merchantId, '--reason', 'its contract');
+  const given = await cli(
+    'terminal',
+    'give',
+    terminal,
+    '--merchant',
+    owner.merchant.merchantId,
+    '--reason',
+    'its contract',
+  );
   expect([given.status, given.stderr]).toEqual([0, '']);
   const { body: device } = await owner.register(till.url, till.apiKey);
   expect(device.state).toBe('online');
@@ -295,7 +303,7 @@ test.each([
     if (isKeyed) till.program.signal('SIGSTOP');
 
     const { merchantId } = buyer.merchant;
-    const given = cli('terminal', 'give', terminal, '--merchant', merchantId, '--reason', 'sold with the shop');
+    const given = await cli('terminal', 'give', terminal, '--merchant', merchantId, '--reason', 'sold with the shop');
     expect([given.status, given.stderr]).toEqual([0, '']);
     expect(JSON.parse(given.stdout)).toMatchObject({
       terminal_id: terminal,
@@ -360,13 +368,20 @@ test.each([
 test('the command line says who holds a terminal, and wants a reason', async () => {
   const terminal = newTerminal();
   const { merchant } = await shop();
-  expect(cli('terminal', 'give', terminal, '--merchant', merchant.merchantId).stderr).toContain('--reason');
-  expect(cli('terminal', 'give', "x'y", '--merchant', merchant.merchantId, '--reason', 'r').stderr).toContain(
+  expect((await cli('terminal', 'give', terminal, '--merchant', merchant.merchantId)).stderr).toContain('--reason');
+  expect((await cli('terminal', 'give', "x'y", '--merchant', merchant.merchantId, '--reason', 'r')).stderr).toContain(
     'no terminal',
   );
-  expect(JSON.parse(cli('terminal', 'show', terminal).stdout)).toMatchObject({ merchant_id: null, devices: [] });
-  expect(cli('terminal', 'give', terminal, '--merchant', merchant.merchantId, '--reason', 'ours').status).toBe(0);
-  expect(JSON.parse(cli('terminal', 'show', terminal).stdout)).toMatchObject({ merchant_id: merchant.merchantId });
+  expect(JSON.parse((await cli('terminal', 'show', terminal)).stdout)).toMatchObject({
+    merchant_id: null,
+    devices: [],
+  });
+  expect((await cli('terminal', 'give', terminal, '--merchant', merchant.merchantId, '--reason', 'ours')).status).toBe(
+    0,
+  );
+  expect(JSON.parse((await cli('terminal', 'show', terminal)).stdout)).toMatchObject({
+    merchant_id: merchant.merchantId,
+  });
 });
 
 async function postAsync(seller: Shop, body: unknown): Promise<string> {

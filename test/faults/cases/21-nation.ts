@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
+import { commandLine } from '../../system/command-line.js';
 import { sql } from '../../system/database.js';
 import { GatewayClient } from '../../system/gateway-client.js';
 import { documentsAtOfd, setFaults } from '../../system/outside-world.js';
@@ -250,9 +249,8 @@ async function nothingLost({ stage: { system } }: CaseRun): Promise<void> {
   const evidence = join(system.folder, 'promotion.log');
   writeFileSync(evidence, 'a synchronous standby was promoted\n');
   const command = ['restore', 'nothing-lost', '--reason', 'a synchronous standby was promoted', '--evidence', evidence];
-  await promisify(execFile)(process.execPath, ['dist/apps/gateway/src/programs/cli/main.js', ...command], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey },
-  });
+  const { status, stderr } = await commandLine(system, ...command);
+  if (status !== 0) throw new Error(`restore nothing-lost: ${stderr}`);
 }
 
 /** A merchant with many receipts, copies of one that was sold before the shops open. */

@@ -90,7 +90,7 @@ export async function readPromotionBooks(system: TestSystem, of: BooksOf): Promi
   const explained = new Set([...lost, ...soldAgain].map(({ marker }) => marker));
   for (const orphan of orphans)
     if (!explained.has(orphan.items[0]?.name ?? '')) failures.push(`unknown to the database: ${nameOf(orphan)}`);
-  failures.push(...differences(gapsOf(system), orphans.map(nameOf)));
+  failures.push(...differences(await gapsOf(system), orphans.map(nameOf)));
   return {
     lost,
     lostWithDocument: lost.filter((one) => documentsOf(one).length > 0),
@@ -102,9 +102,9 @@ export async function readPromotionBooks(system: TestSystem, of: BooksOf): Promi
 }
 
 /** What an operator is named as missing. The registers are of this test alone: each number of theirs is a sale of it. */
-function gapsOf(system: TestSystem): string[] {
+async function gapsOf(system: TestSystem): Promise<string[]> {
   const since = new Date(Date.now() - 24 * 3_600_000).toISOString();
-  const { status, stdout, stderr } = commandLine(system, 'restore', 'gaps', '--since', since);
+  const { status, stdout, stderr } = await commandLine(system, 'restore', 'gaps', '--since', since);
   if (status !== 0) throw new Error(`restore gaps: ${stderr}`);
   const { data } = JSON.parse(stdout) as { data: RegisterGap[] };
   return data.flatMap(({ terminal_id, from_seq, documents }) =>

@@ -17,8 +17,7 @@ import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
 
 export const DECISIONS = ['registered', 'not_registered', 'duplicate'] as const;
 
-const MIN_REASON_LENGTH = 5;
-const MAX_REASON_LENGTH = 500;
+export const REASON_LENGTH = { min: 5, max: 500 };
 const MAX_LINK_LENGTH = 1_000;
 /** Of a sale or refund: twelve digits, with leading zeros. */
 const FISCAL_SIGN = /^\d{12}$/;
@@ -29,13 +28,13 @@ function IsReason(): PropertyDecorator {
     {
       name: 'isLongEnough',
       validator: {
-        validate: (value: unknown) => typeof value === 'string' && value.trim().length >= MIN_REASON_LENGTH,
-        defaultMessage: () => `reason must have at least ${MIN_REASON_LENGTH} characters`,
+        validate: (value: unknown) => typeof value === 'string' && value.trim().length >= REASON_LENGTH.min,
+        defaultMessage: () => `reason must have at least ${REASON_LENGTH.min} characters`,
       },
     },
     { context: { code: 'too_short' } },
   );
-  const rules = [IsString(), IsCleanText(), isLongEnough, MaxLength(MAX_REASON_LENGTH)];
+  const rules = [IsString(), IsCleanText(), isLongEnough, MaxLength(REASON_LENGTH.max)];
   return (target, property) => rules.forEach((rule) => rule(target, property));
 }
 

@@ -9,13 +9,17 @@ export const DEVICE = 'dev_01aaaaaaaaaaaaaaaaaaaaaaaa';
 /** What a test began, to be ended after it in the other order. */
 export const ends: (() => unknown)[] = [];
 
+interface Connection {
+  closedWith: number | null;
+}
+
 /** A relay that a test plays by hand: what the register's end says, and how its socket closed. */
 export class HandRelay {
   readonly received: Frame[] = [];
   readonly challenges: Challenge[] = [];
   /** The last connection, and the last one that was accepted: the register dials again at once. */
-  private latest: { closedWith: number | null } = { closedWith: null };
-  private accepted: { closedWith: number | null } | null = null;
+  private latest: Connection = { closedWith: null };
+  private accepted: Connection | null = null;
   connections = 0;
   socket: WebSocket | null = null;
   private readonly server = new WebSocketServer({
@@ -33,7 +37,7 @@ export class HandRelay {
     this.server.on('connection', (socket) => {
       this.connections += 1;
       this.socket = socket;
-      const connection: { closedWith: number | null } = { closedWith: null };
+      const connection: Connection = { closedWith: null };
       this.latest = connection;
       const challenge = newChallenge(this.identity(this.host));
       this.challenges.push(challenge);

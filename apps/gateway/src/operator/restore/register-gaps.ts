@@ -49,8 +49,7 @@ export class RegisterGaps {
   /**
    * By numbers and not by times, which are the register's own: the least number since then (`OFFSET 0`: sought by time, or PostgreSQL
    * would walk up all numbers of the register to it), the one before it that is known, and all from there on, up to the module's own
-   * counter. That counts from the last document or from the next one (counter-proof.ts); as
-   * long as it is not known, from the last.
+   * counter. That counts from the last document or from the next one (counter-proof.ts); as long as it is not known, from the last.
    */
   private page(since: Date, merchantId: string | null, after: string): Promise<DeviceGaps[]> {
     return this.prisma.$queryRaw<DeviceGaps[]>`

@@ -1,7 +1,6 @@
+import { REASON_LENGTH } from '../../operator/operator-bodies.js';
 import type { Given } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
-
-const REASON_LENGTH = { min: 5, max: 500 };
 
 /** @throws UsageError */
 export function reasonOf({ reason = '' }: Given): string {
