@@ -8,9 +8,9 @@ import { MERCHANT_ROLES, SCOPES_OF_ROLE } from '../../apps/gateway/src/http/role
 import { holdsScope, SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
-import { violationsOf } from './axe.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
 import { adoptRegister, decideAboutMoney, goBackInRegister, loseNextPage, rotateSecret } from './decisions.js';
+import { faultsOf } from './judge-screen.js';
 import { ACTIONS, READ_ONLY, screensOf } from './offered.js';
 
 let rig: ConsoleRig;
@@ -257,14 +257,7 @@ describeInBrowser('what is set up in the console', () => {
           '/access?view=audit',
           '/reports?by=cashier',
         ]) {
-          await visitor.page.setViewportSize({ width: 1440, height: 900 });
-          await visitor.open(path);
-          wrong.push(
-            ...(await violationsOf(visitor.page)).map((violation) => `${path} ${language} ${theme}: ${violation}`),
-          );
-          await visitor.page.setViewportSize({ width: 360, height: 740 });
-          await visitor.settled();
-          if ((await visitor.overflow()) > 0) wrong.push(`${path} ${language}: too wide`);
+          wrong.push(...(await faultsOf(visitor.page, `${path} ${language} ${theme}`, () => visitor.open(path))));
         }
         await leave(visitor);
       }

@@ -126,11 +126,6 @@ export class Visitor {
     await this.page.locator('main .state .spinner').first().waitFor({ state: 'detached' });
   }
 
-  /** Pixels by which the page is wider than its window. */
-  overflow(): Promise<number> {
-    return this.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-  }
-
   hasRun(): Promise<boolean> {
     return this.page.evaluate(`'__ran' in window`);
   }

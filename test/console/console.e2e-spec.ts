@@ -6,9 +6,9 @@ import { SCOPES_OF_ROLE, type MerchantRole } from '../../apps/gateway/src/http/r
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/ground-truth.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
-import { violationsOf } from './axe.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, startOfToday, THEMES } from './console-rig.js';
 import { measureBesideEmptyPage } from './console-speed.js';
+import { faultsOf } from './judge-screen.js';
 import { OFFERED, screensOf } from './offered.js';
 
 const BUNDLE = join(process.cwd(), 'dist', 'console');
@@ -370,15 +370,7 @@ describeInBrowser('the console', () => {
       async (language, theme) => {
         const visitor = await rig.visitor({ language, theme });
         const wrong: string[] = [];
-        for (const path of paths) {
-          await visitor.page.setViewportSize({ width: 1440, height: 900 });
-          await visitor.open(path);
-          wrong.push(...(await violationsOf(visitor.page)).map((violation) => `${path}: ${violation}`));
-          await visitor.page.setViewportSize({ width: 360, height: 740 });
-          await visitor.settled();
-          const overflow = await visitor.overflow();
-          if (overflow > 0) wrong.push(`${path}: ${overflow} px too wide`);
-        }
+        for (const path of paths) wrong.push(...(await faultsOf(visitor.page, path, () => visitor.open(path))));
         expect(wrong).toEqual([]);
         expect([await visitor.hasRun(), ...visitor.trouble]).toEqual([false]);
         await visitor.end();

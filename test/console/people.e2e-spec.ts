@@ -11,10 +11,10 @@ import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/outside-world.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
-import { violationsOf } from './axe.js';
 import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
 import { ConsoleRig, LANGUAGES, THEMES } from './console-rig.js';
+import { faultsOf } from './judge-screen.js';
 import { addClientWithFreshFactor } from './decisions.js';
 
 let rig: ConsoleRig;
@@ -257,15 +257,13 @@ async function readByAll(): Promise<void> {
     for (const language of LANGUAGES) {
       for (const theme of THEMES) {
         await keep(page, { 'console-language': language, 'console-theme': theme });
-        await page.setViewportSize({ width: 1440, height: 900 });
-        await page.goto(path);
-        await page.reload();
-        await page.locator(ready).first().waitFor();
-        await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
-        wrong.push(...(await violationsOf(page)).map((violation) => `${path} ${language} ${theme}: ${violation}`));
-        await page.setViewportSize({ width: 360, height: 740 });
-        const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-        if (Number(await page.evaluate(wide)) > 0) wrong.push(`${path} ${language}: too wide`);
+        const show = async (): Promise<void> => {
+          await page.goto(path);
+          await page.reload();
+          await page.locator(ready).first().waitFor();
+          await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
+        };
+        wrong.push(...(await faultsOf(page, `${path} ${language} ${theme}`, show)));
       }
     }
     await keep(page, { 'console-language': 'en', 'console-theme': 'light' });

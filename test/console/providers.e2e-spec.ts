@@ -1,8 +1,8 @@
 // Promise: who takes a payment, whether a provider answers, and what its register says are seen and changed in the console.
 import { sql } from '../system/database.js';
 import { describeInBrowser } from '../screen/browser.js';
-import { violationsOf } from './axe.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
+import { faultsOf } from './judge-screen.js';
 
 const DAY = '2026-03-04';
 const CLICK = { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' };
@@ -147,12 +147,7 @@ describeInBrowser('payment providers in the console', () => {
       for (const theme of THEMES) {
         const reader = await rig.visitor({ language, theme });
         for (const path of ['/payments?view=routing', '/payments?view=settlements', `/settlements/${data[0]?.id}`]) {
-          await reader.page.setViewportSize({ width: 1440, height: 900 });
-          await reader.open(path);
-          wrong.push(...(await violationsOf(reader.page)).map((one) => `${path} ${language} ${theme}: ${one}`));
-          await reader.page.setViewportSize({ width: 360, height: 740 });
-          await reader.settled();
-          if ((await reader.overflow()) > 0) wrong.push(`${path} ${language}: too wide`);
+          wrong.push(...(await faultsOf(reader.page, `${path} ${language} ${theme}`, () => reader.open(path))));
         }
         expect(reader.trouble).toEqual([]);
         await reader.end();

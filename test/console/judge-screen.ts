@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { endsWithin } from '#runtime';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Playwright waits without end for a script in a page and for a new size of it; a screen takes about half a second. */
+const SCREEN_MS = 90_000;
+const SPINNER = '.state .spinner';
+
+/**
+ * Shows a screen at the width of a desk, where its structure, names and contrasts are judged, and at 360 px, where nothing may be cut off.
+ *
+ * @param show opens the screen and waits until what it loads is there
+ * @returns what is wrong with it, with the elements, under the name given
+ */
+export async function faultsOf(page: Page, named: string, show: () => Promise<void>): Promise<string[]> {
+  let step = '';
+  const judge = async (): Promise<string[]> => {
+    step = 'wide';
+    await page.setViewportSize({ width: 1440, height: 900 });
+    step = 'shown';
+    await show();
+    step = 'judged';
+    const faults = await violationsOf(page);
+    step = 'narrow';
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.locator(SPINNER).first().waitFor({ state: 'detached' });
+    step = 'measured';
+    const overflowPx = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (overflowPx > 0) faults.push(`${overflowPx} px too wide`);
+    return faults.map((fault) => `${named}: ${fault}`);
+  };
+  const judged = judge();
+  if (!(await endsWithin(judged, SCREEN_MS))) throw new Error(`${named}: was not ${step} within ${SCREEN_MS} ms`);
+  return judged;
+}
+
+/** What is wrong with the page for people who cannot see, or not well; each with the elements. */
+async function violationsOf(page: Page): Promise<string[]> {
+  // Not a script of the page: its policy would refuse one.
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; help: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations.map(
+      ({ id, help, nodes }) =>
+        `${id}: ${help}: ${nodes
+          .map(({ html }) => html)
+          .join(' | ')
+          .slice(0, 600)}`,
+    );
+  });
+}
