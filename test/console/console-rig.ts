@@ -103,7 +103,7 @@ export class Visitor {
     /** Where a login may lead to: the identity provider. */
     private readonly others: readonly string[] = [],
   ) {
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(90_000);
     page.on('request', (request) => {
       const address = request.url();
       if (![url, ...this.others].some((allowed) => address.startsWith(allowed)) && !address.startsWith('blob:'))

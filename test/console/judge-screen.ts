@@ -5,7 +5,7 @@ import { endsWithin } from '#runtime';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Playwright waits without end for a script in a page and for a new size of it; a screen takes about half a second. */
-const SCREEN_MS = 90_000;
+const SCREEN_MS = 120_000;
 const SPINNER = '.state .spinner';
 
 /**

@@ -196,7 +196,7 @@ describe('from there alone', () => {
 
   test('the database is migrated', async () => {
     expect(await run(...commandOf('migrate'), imageFolder, settings)).toContain('Applied: ');
-  }, 120_000);
+  });
 
   test.each([
     ['gateway', 'GATEWAY_PORT', '/readyz'],
@@ -204,20 +204,16 @@ describe('from there alone', () => {
     ['register', 'REGISTER_PORT', '/status'],
     ['ofd', 'OFD_PORT', '/documents'],
     ['payments-simulator', 'PAYMENTS_SIM_PORT', '/healthz'],
-  ])(
-    '%s becomes ready, as its health check says',
-    async (service, port, path) => {
-      const { child, output } = start(...commandOf(service), imageFolder, settings);
-      running.push(child);
-      const check = ['scripts/healthcheck.mjs', `http://127.0.0.1:${settings[port] ?? ''}${path}`];
-      const isReady = (): Promise<boolean> =>
-        run('node', check, imageFolder, {}).then(
-          () => true,
-          () => false,
-        );
-      await until(service, isReady, (ready) => ready || child.exitCode !== null);
-      expect([child.exitCode, output()]).toEqual([null, expect.not.stringContaining('ERR_MODULE_NOT_FOUND')]);
-    },
-    120_000,
-  );
+  ])('%s becomes ready, as its health check says', async (service, port, path) => {
+    const { child, output } = start(...commandOf(service), imageFolder, settings);
+    running.push(child);
+    const check = ['scripts/healthcheck.mjs', `http://127.0.0.1:${settings[port] ?? ''}${path}`];
+    const isReady = (): Promise<boolean> =>
+      run('node', check, imageFolder, {}).then(
+        () => true,
+        () => false,
+      );
+    await until(service, isReady, (ready) => ready || child.exitCode !== null);
+    expect([child.exitCode, output()]).toEqual([null, expect.not.stringContaining('ERR_MODULE_NOT_FOUND')]);
+  });
 });

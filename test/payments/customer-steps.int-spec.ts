@@ -118,7 +118,7 @@ describe('a code that the wallet shows (Click Pass)', () => {
     fixture.register = 'rejects';
     await fixture.faults({ fault: 'expire_hold', next: 1, delay_ms: 2_000 });
     const { body } = await fixture.pay(payment);
-    await fixture.until(body.id, { status: 'voided', receipt: 'rejected' }, 50_000);
+    await fixture.until(body.id, { status: 'voided', receipt: 'rejected' });
     expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'declined', captures: 0 }]);
   });
 
@@ -139,7 +139,7 @@ describe('a code that the wallet shows (Click Pass)', () => {
   it('refunds the receipt when the confirmation comes too late', async () => {
     await fixture.faults({ fault: 'expire_hold', next: 1 });
     const { body } = await fixture.pay(payment);
-    await fixture.until(body.id, { status: 'voided', receipt: 'registered' }, 50_000);
+    await fixture.until(body.id, { status: 'voided', receipt: 'registered' });
     const refunds = await fixture.ask('GET', `/v1/receipts/${body.receipt.id}/refunds`);
     expect(refunds.body['data']).toMatchObject([{ status: 'registered', total: PRICE }]);
     expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 0 }]);

@@ -56,7 +56,6 @@ describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name,
         );
       }
     },
-    90_000,
   );
 
   it('waits for the merchant who wants to say when', async () => {

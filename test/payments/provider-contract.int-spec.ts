@@ -6,7 +6,6 @@ import { NO_INSTRUMENT, readerOf, type ProviderWay } from './kit/provider-kit.js
 import { exchange, KitSimulator, TIMEOUT_MS } from './kit/simulator.js';
 import { WAYS } from './kit/ways.js';
 
-const DEADLINE_MS = 30_000;
 const SUM = 150_050;
 const LINES: ReceiptLine[] = [
   {
@@ -94,7 +93,6 @@ async function reads({ client, ref }: Begun, wanted: RegExp): Promise<CallOutcom
     `${ref.ourRef} is ${String(wanted)}`,
     async () => client.fetchStatus?.(ref),
     (outcome) => outcome?.kind === 'status' && wanted.test(outcome.status),
-    DEADLINE_MS,
   );
   if (said?.kind === 'status') ref.providerRef ??= said.providerRef;
   return said;
@@ -286,7 +284,6 @@ async function settled({ client, ref }: Begun): Promise<string> {
     'nothing is under way at the provider',
     () => simulator.isSettled(),
     (isSettled) => isSettled,
-    DEADLINE_MS,
   );
   const said = await client.fetchStatus?.(ref);
   if (said?.kind !== 'status') return 'unknown';

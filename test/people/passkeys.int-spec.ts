@@ -7,7 +7,7 @@ import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-sett
 import { describeInBrowser } from '../screen/browser.js';
 import { startBrowser } from '../screen/start-browser.js';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 90_000;
 const AUTHENTICATOR = {
   protocol: 'ctap2',
   transport: 'internal',

@@ -7,7 +7,7 @@ import { BASKET, startScreenRig, type ScreenRig } from './screen-rig.js';
 
 const PIN = '290417';
 const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 900 } } as const;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 90_000;
 
 interface Words {
   readonly activate: string;

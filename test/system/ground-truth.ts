@@ -28,12 +28,11 @@ export function storedReceipts({ database }: Pick<TestSystem, 'database'>): Prom
 }
 
 /** Waits until every stored receipt is registered, and returns them. */
-export function allRegistered(system: TestSystem, deadlineMs = 50_000): Promise<StoredReceipt[]> {
+export function allRegistered(system: TestSystem): Promise<StoredReceipt[]> {
   return until(
     'every receipt is registered',
     () => storedReceipts(system),
     (rows) => rows.every((row) => row.status === 'registered'),
-    deadlineMs,
   );
 }
 

@@ -13,7 +13,7 @@ export interface Sold {
   setbacks: string[];
 }
 
-const GIVE_UP_MS = 55_000;
+const GIVE_UP_MS = 90_000;
 /** Between two sales of one seller: a machine that is busy selling has no time to start what was killed. */
 const BREATH_MS = 40;
 

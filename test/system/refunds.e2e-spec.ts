@@ -92,13 +92,11 @@ describe('a register with keys', () => {
 });
 
 describe('a register that knows only the specification', () => {
-  beforeAll(
-    () =>
-      start({
-        profile: { sendTimeoutMs: 2_000, settleMs: 300, sharing: 'exclusive' },
-        registerEnv: { REGISTER_EXTENSIONS: 'off' },
-      }),
-    90_000,
+  beforeAll(() =>
+    start({
+      profile: { sendTimeoutMs: 2_000, settleMs: 300, sharing: 'exclusive' },
+      registerEnv: { REGISTER_EXTENSIONS: 'off' },
+    }),
   );
 
   afterAll(() => system?.stop());

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { startOwnServer } from './own-server.js';
 import type { TestDatabase } from './test-database.js';
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 90_000;
 
 /**
  * Transaction numbers are the server's, not the database's: a reader that stops before what is in flight also waits for the tests

@@ -242,7 +242,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     expect(await bell.countJobs()).toBeNull();
     await queue.bringBack();
     await untilTrue(() => bell.state === 'up', 'up again');
-    await untilTrue(() => devices.every((device) => register.runsOf(device) > 0), 'all delivered', 30_000);
+    await untilTrue(() => devices.every((device) => register.runsOf(device) > 0), 'all delivered');
     expect(counters.droppedRings).toBe(0);
     expect(counters.addFailures + counters.errors).toBeGreaterThan(0);
     const later = newDevice();
@@ -260,7 +260,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     await untilTrue(() => bell.state === 'down', 'the bell has found no queue');
     expect(listener.state).toBe('connecting');
     await queue.bringBack();
-    await untilTrue(() => register.runsOf(device) === 1, 'delivered', 30_000);
+    await untilTrue(() => register.runsOf(device) === 1, 'delivered');
     await untilTrue(() => bell.state === 'up', 'up');
   });
 
@@ -289,7 +289,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     expect(Date.now() - beganMs).toBeLessThan(20_000);
     expect(listener.state).toBe('closed');
     listen(register.handler, 10, 1_500);
-    await untilTrue(() => register.runsOf(device) === 1, 'another relay takes it over', 40_000);
+    await untilTrue(() => register.runsOf(device) === 1, 'another relay takes it over');
     release();
   });
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const reader of readers.splice(0)) reader.close();
-  await untilTrue(() => fixture.app.get(EventStreams).open === 0, 'all streams are closed', 30_000);
+  await untilTrue(() => fixture.app.get(EventStreams).open === 0, 'all streams are closed');
 });
 afterAll(() => fixture.stop());
 
@@ -53,12 +53,12 @@ async function write(merchantId: string, type = 'receipt.accepted', subjectId = 
 }
 
 const has = (reader: StreamReader, count: number): Promise<void> =>
-  untilTrue(() => reader.eventIds.length >= count, `${count} events have come`, 60_000);
+  untilTrue(() => reader.eventIds.length >= count, `${count} events have come`);
 
 test('from now on, each with its type and the cursor behind it; the same events as the list has', async () => {
   const { id, token } = await merchant();
   await write(id);
-  await untilTrue(async () => (await listed(token)).length === 1, 'the first event may be read', 60_000);
+  await untilTrue(async () => (await listed(token)).length === 1, 'the first event may be read');
   const reader = await open(token);
   expect(reader.headers.get('content-type')).toContain('text/event-stream');
   expect(reader.headers.get('x-accel-buffering')).toBe('no');
@@ -124,7 +124,7 @@ test('429 beyond what one client and one merchant may have; a closed one makes r
   expect((await open(await fixture.createToken(id, ['receipts:read']))).status).toBe(429);
   expect((await open((await merchant()).token)).status).toBe(200);
   mine[0]?.close();
-  await untilTrue(async () => (await open(token)).status === 200, 'there is room again', 30_000);
+  await untilTrue(async () => (await open(token)).status === 200, 'there is room again');
 });
 
 test('a token that is revoked ends its stream', async () => {
@@ -133,7 +133,7 @@ test('a token that is revoked ends its stream', async () => {
   await fixture.prisma.$executeRaw`
     UPDATE oauth_tokens SET revoked_at = now() WHERE client_id = (
       SELECT client_id FROM oauth_tokens ORDER BY issued_at DESC LIMIT 1)`;
-  await untilTrue(() => reader.isClosed, 'the stream is closed', 30_000);
+  await untilTrue(() => reader.isClosed, 'the stream is closed');
   expect((await open(token)).status).toBe(401);
 });
 
@@ -202,7 +202,7 @@ test(`through ${RESTARTS} ends of gateways, stopped and cut off, nothing is miss
   })();
   for (let restart = 0; restart < RESTARTS; restart += 1) {
     const before = seen.length;
-    await untilTrue(() => seen.length > before, 'the stream goes on', 60_000);
+    await untilTrue(() => seen.length > before, 'the stream goes on');
     if (restart % 2 === 0) {
       app.get(EventStreams).endAll();
       await stopFastifyNestApp(app);
@@ -215,7 +215,7 @@ test(`through ${RESTARTS} ends of gateways, stopped and cut off, nothing is miss
   }
   isWriting = false;
   await Promise.all(writers);
-  await untilTrue(() => seen.length >= written.length, 'all have come', 60_000);
+  await untilTrue(() => seen.length >= written.length, 'all have come');
   isReading = false;
   app.get(EventStreams).endAll();
   await stopFastifyNestApp(app);
