@@ -9,7 +9,8 @@ import { startBrowser } from '../screen/start-browser.js';
 
 /** Its packages are installed when the site is built for the first time; only CI demands that. */
 const isPossible =
-  process.env['CI'] === 'true' || (existsSync(join(SITE_TOOLS, 'node_modules')) && existsSync('/usr/bin/chromium-headless-shell'));
+  process.env['CI'] === 'true' ||
+  (existsSync(join(SITE_TOOLS, 'node_modules')) && existsSync('/usr/bin/chromium-headless-shell'));
 const heldTest = isPossible ? test : test.skip;
 
 let folder: string;
