@@ -1,8 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
+import pg from 'pg';
+
 import { splitIndexes } from './lib/migration-statements.mjs';
 import { MIGRATIONS_DIR } from './lib/migrations.mjs';
+import { partitionedNames } from './lib/partitioned-index.mjs';
 import { findSchemaChanges } from './lib/schema-changes.mjs';
 import { startTestServer } from './lib/test-server.mjs';
 import { runProgram, UserError } from './lib/user-error.mjs';
@@ -20,8 +23,9 @@ await runProgram(async () => {
   }
   const server = await startTestServer();
   try {
-    const changes = await findSchemaChanges(await server.migratedDatabase());
-    const { rest, indexes } = splitIndexes(changes ?? '');
+    const url = await server.migratedDatabase();
+    const changes = await findSchemaChanges(url);
+    const { rest, indexes } = splitIndexes(changes ?? '', await readPartitioned(url));
     const wanted = [
       ...(rest === null && indexes.length > 0 ? [] : [{ name, sql: rest ?? WRITTEN_BY_HAND }]),
       ...indexes.map((index) => ({ name: `${name}_${index.name}`, sql: index.sql })),
@@ -33,6 +37,17 @@ await runProgram(async () => {
     await server.stop();
   }
 });
+
+/** @param {string} connectionString */
+async function readPartitioned(connectionString) {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return await partitionedNames(client);
+  } finally {
+    await client.end();
+  }
+}
 
 /**
  * @param {{ name: string, sql: string }} migration

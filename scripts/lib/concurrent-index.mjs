@@ -37,11 +37,47 @@ export function indexStatementOf({ name, sql }) {
  * @param {IndexStatement} statement
  */
 export async function applyIndexStatement(client, { verb, index, sql }) {
-  // It waits for transactions, for hours if need be, and no reader or writer waits behind it.
+  if (verb === 'CREATE') await buildConcurrently(client, `"${index}"`, sql);
+  else await withoutTimeouts(client, () => dropConcurrently(client, `"${index}"`));
+}
+
+/**
+ * Builds an index unless it is there and valid.
+ * @param {Client} client outside of any transaction
+ * @param {string} index as SQL names it
+ * @param {string} sql CREATE INDEX CONCURRENTLY of this index
+ */
+export async function buildConcurrently(client, index, sql) {
+  await withoutTimeouts(client, async () => {
+    if ((await stateOf(client, index)) === 'valid') return;
+    await dropConcurrently(client, index);
+    try {
+      await client.query(sql);
+    } catch (error) {
+      // An index that is not valid serves no reader, and a unique one refuses rows all the same.
+      await dropConcurrently(client, index);
+      throw error;
+    }
+  });
+}
+
+/**
+ * @param {Client} client outside of any transaction
+ * @param {string} index as SQL names it
+ */
+export async function dropConcurrently(client, index) {
+  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`);
+}
+
+/**
+ * What waits for transactions, for hours if need be, and no reader or writer waits behind it.
+ * @param {Client} client
+ * @param {() => Promise<void>} work
+ */
+async function withoutTimeouts(client, work) {
   await client.query("SELECT set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false)");
   try {
-    if (verb === 'DROP') await drop(client, index);
-    else if ((await stateOf(client, index)) !== 'valid') await create(client, index, sql);
+    await work();
   } finally {
     await client.query('RESET lock_timeout');
     await client.query('RESET statement_timeout');
@@ -50,36 +86,12 @@ export async function applyIndexStatement(client, { verb, index, sql }) {
 
 /**
  * @param {Client} client
- * @param {string} index
- * @param {string} sql
- */
-async function create(client, index, sql) {
-  await drop(client, index);
-  try {
-    await client.query(sql);
-  } catch (error) {
-    // An index that is not valid serves no reader, and a unique one refuses rows all the same.
-    await drop(client, index);
-    throw error;
-  }
-}
-
-/**
- * @param {Client} client
- * @param {string} index
- */
-async function drop(client, index) {
-  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${index}"`);
-}
-
-/**
- * @param {Client} client
- * @param {string} index
+ * @param {string} index as SQL names it
  * @returns {Promise<'valid' | 'invalid' | 'missing'>}
  */
-async function stateOf(client, index) {
+export async function stateOf(client, index) {
   const { rows } = await client.query(
-    'SELECT indisvalid AND indisready AS is_valid FROM pg_index WHERE indexrelid = to_regclass(quote_ident($1))',
+    'SELECT indisvalid AND indisready AS is_valid FROM pg_index WHERE indexrelid = to_regclass($1)',
     [index],
   );
   if (rows.length === 0) return 'missing';
@@ -87,6 +99,6 @@ async function stateOf(client, index) {
 }
 
 /** @param {string} sql */
-function withoutComments(sql) {
+export function withoutComments(sql) {
   return sql.replace(/--[^\n]*/g, '').replace(/\/\*[\s\S]*?\*\//g, '');
 }

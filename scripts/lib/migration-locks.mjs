@@ -1,4 +1,5 @@
 import { indexStatementOf } from './concurrent-index.mjs';
+import { buildInPartitions, partitionedIndexOf } from './partitioned-index.mjs';
 
 /** @typedef {{ table: string, modes: string[], isRewritten: boolean }} TableLocks */
 
@@ -9,12 +10,17 @@ const KEEPS_OUT = ['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'Acces
  * Applies a migration as scripts/lib/migrations.mjs does, and reads before its commit what it holds on tables that were there before.
  * @param {import('pg').Client} client
  * @param {{ name: string, sql: string, checksum: string }} migration
- * @returns {Promise<TableLocks[]>} nothing for an index that is built CONCURRENTLY
+ * @returns {Promise<TableLocks[]>} nothing for an index that is built beside writers
  */
 export async function applyAndReadLocks(client, migration) {
   const before = await filesOf(client);
   if (indexStatementOf(migration) !== null) {
     await client.query(migration.sql);
+    return [];
+  }
+  const partitioned = await partitionedIndexOf(client, migration);
+  if (partitioned !== null) {
+    await buildInPartitions(client, partitioned);
     return [];
   }
   await client.query('BEGIN');

@@ -1,7 +1,7 @@
 /** @typedef {{ name: string, sql: string }} IndexMigration */
 
 const CREATED_TABLE = /\bCREATE TABLE (?:IF NOT EXISTS )?"?([a-z_]+)"?/gi;
-const INDEX = /^CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)"?([a-z0-9_]+)"? ON "?([a-z_]+)"?/i;
+const INDEX = /^CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)"?([a-z0-9_]+)"? ON (?:ONLY )?"?([a-z_]+)"?/i;
 const DROPPED_INDEX = /^DROP INDEX (?!CONCURRENTLY)(?:IF EXISTS )?"?([a-z0-9_]+)"?/i;
 
 /**
@@ -40,11 +40,13 @@ const BREAKING = [
 const CONTRACT = /^-- contract: (\d{14}_\w+)$/m;
 
 /**
- * Takes the indexes of tables that exist already out of a migration: each becomes one of its own, built or dropped CONCURRENTLY.
+ * Takes the indexes of tables that exist already out of a migration: each becomes one of its own, built or dropped CONCURRENTLY. That of a
+ * table in partitions is written plainly, and built in each of them (partitioned-index.mjs); it is dropped at once.
  * @param {string} script as the schema engine writes it
+ * @param {ReadonlySet<string>} partitioned names of tables in partitions, and of their indexes
  * @returns {{ rest: string | null, indexes: IndexMigration[] }}
  */
-export function splitIndexes(script) {
+export function splitIndexes(script, partitioned) {
   const created = tablesCreatedBy(script);
   /** @type {IndexMigration[]} */
   const made = [];
@@ -55,8 +57,8 @@ export function splitIndexes(script) {
     const sql = `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n`;
     const [, name = '', table = ''] = INDEX.exec(bare(statement)) ?? [];
     const [, old = ''] = DROPPED_INDEX.exec(bare(statement)) ?? [];
-    if (name !== '' && !created.has(table)) made.push({ name, sql });
-    else if (old !== '') dropped.push({ name: old, sql });
+    if (name !== '' && !created.has(table)) made.push({ name, sql: partitioned.has(table) ? `${statement};\n` : sql });
+    else if (old !== '' && !partitioned.has(old)) dropped.push({ name: old, sql });
     else rest.push(`${statement};\n`);
   }
   const isReplaced = (/** @type {IndexMigration} */ { name }) => made.some((each) => each.name === name);
@@ -79,13 +81,17 @@ function without({ name, sql }) {
 
 /**
  * @param {string} sql
+ * @param {ReadonlySet<string>} partitioned names of tables in partitions
  * @returns {string[]} a sentence for each statement that would hold up the writers of a table in use
  */
-export function blockingStatements(sql) {
+export function blockingStatements(sql, partitioned) {
   const created = tablesCreatedBy(sql);
-  return statementsOf(sql).flatMap((statement) => {
+  const statements = statementsOf(sql);
+  return statements.flatMap((statement) => {
     const text = bare(statement);
     const [, index, table = ''] = INDEX.exec(text) ?? [];
+    if (index !== undefined && partitioned.has(table) && !created.has(table))
+      return statements.length === 1 ? [] : [`${index} on ${table}: CREATE INDEX in a migration of its own`];
     if (index !== undefined && !created.has(table))
       return [`${index} on ${table}: CREATE INDEX CONCURRENTLY, in a migration of its own`];
     return BLOCKING.flatMap(([what, instead]) => {

@@ -6,8 +6,10 @@ import { runMigrations as runQueueMigrations } from 'bullmq';
 import pg from 'pg';
 
 import { applyIndexStatement, indexStatementOf } from './concurrent-index.mjs';
+import { buildInPartitions, partitionedIndexOf } from './partitioned-index.mjs';
 import { ROOT } from './paths.mjs';
 import { ensureTenantRole, secureRows, tenantOf } from './row-security.mjs';
+import { withShortLocks } from './short-locks.mjs';
 import { UserError } from './user-error.mjs';
 
 /** @typedef {{ name: string, sql: string, checksum: string }} Migration */
@@ -17,6 +19,7 @@ const GRANTS_FILE = path.join(ROOT, 'prisma', 'grants.sql');
 
 /** Any number will do, as long as no other program of ours takes this advisory lock. */
 const MIGRATION_LOCK = 7_270_836_911;
+const MIGRATION_LOCK_PAUSE_MS = 250;
 
 const QUEUE_SCHEMA = 'bullmq';
 /** libs/queue: LANE_QUEUE_NAME. */
@@ -81,7 +84,7 @@ async function takeMigrationLock(client) {
   for (;;) {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
     if (rows[0].taken === true) return;
-    await delay(LOCK_PAUSE_MS);
+    await delay(MIGRATION_LOCK_PAUSE_MS);
   }
 }
 
@@ -134,15 +137,6 @@ function assertSameHistory(migrations, done) {
 }
 
 /**
- * A statement that waits for a table lock holds up all that come after it, and the gateway waits 400 ms: rather give way, and try
- * again when the long reader is gone.
- */
-const LOCK_TIMEOUT_MS = 100;
-const LOCK_PAUSE_MS = 250;
-const LOCK_TRIES = 400;
-const LOCK_NOT_AVAILABLE = '55P03';
-
-/**
  * The change and its record commit together, so a kill at any instant leaves either both or neither. (Prisma's engine
  * writes the record before and after, and asks a person when it dies between.)
  * @param {pg.Client} client
@@ -151,51 +145,35 @@ const LOCK_NOT_AVAILABLE = '55P03';
 async function applyOne(client, migration) {
   const statement = indexStatementOf(migration);
   if (statement !== null) {
-    await buildIndex(client, migration, statement);
+    await buildIndex(client, { migration, index: statement.index }, () => applyIndexStatement(client, statement));
     return;
   }
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await tryOne(client, migration);
-      return;
-    } catch (error) {
-      const isBusy = error instanceof Error && Object(error.cause).code === LOCK_NOT_AVAILABLE;
-      if (!isBusy || tries === LOCK_TRIES) throw error;
-      await delay(LOCK_PAUSE_MS);
-    }
+  const partitioned = await partitionedIndexOf(client, migration);
+  if (partitioned !== null) {
+    await buildIndex(client, { migration, index: partitioned.index }, () => buildInPartitions(client, partitioned));
+    return;
   }
-}
-
-/**
- * @param {pg.Client} client
- * @param {Migration} migration
- */
-async function tryOne(client, { name, sql, checksum }) {
-  await client.query('BEGIN');
   try {
-    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await client.query(sql);
-    await record(client, { name, checksum });
-    await client.query('COMMIT');
+    await withShortLocks(client, async () => {
+      await client.query(migration.sql);
+      await record(client, migration);
+    });
   } catch (error) {
-    await client.query('ROLLBACK');
-    throw new Error(`The migration ${name} failed and was taken back as a whole.`, { cause: error });
+    throw new Error(`The migration ${migration.name} failed and was taken back as a whole.`, { cause: error });
   }
 }
 
 /**
  * Outside of any transaction, so that no reader or writer waits for it. A kill before the record leaves the index for the next run to find.
  * @param {pg.Client} client
- * @param {Migration} migration
- * @param {import('./concurrent-index.mjs').IndexStatement} statement
+ * @param {{ migration: Migration, index: string }} what
+ * @param {() => Promise<void>} build
  */
-async function buildIndex(client, migration, statement) {
+async function buildIndex(client, { migration, index }, build) {
   try {
-    await applyIndexStatement(client, statement);
+    await build();
   } catch (error) {
-    throw new Error(`The migration ${migration.name} failed; the index ${statement.index} was not built.`, {
-      cause: error,
-    });
+    throw new Error(`The migration ${migration.name} failed; the index ${index} was not built.`, { cause: error });
   }
   await record(client, migration);
 }

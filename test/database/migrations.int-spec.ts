@@ -5,6 +5,7 @@ import pg from 'pg';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 import { applyAndReadLocks, faultsOfLocks } from '../../scripts/lib/migration-locks.mjs';
 import { blockingStatements, breakingStatements, splitIndexes } from '../../scripts/lib/migration-statements.mjs';
+import { partitionedNames } from '../../scripts/lib/partitioned-index.mjs';
 import { findSchemaChanges } from '../../scripts/lib/schema-changes.mjs';
 import { withSchemaEngine } from '../../scripts/lib/schema-engine.mjs';
 
@@ -44,6 +45,8 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>[]>
 function migration(migrationName: string, sql: string): Migration {
   return { name: migrationName, sql, checksum: createHash('sha256').update(sql).digest('hex') };
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** The last one of those that were written before indexes could be built beside the sales. */
 const LAST_THAT_BLOCKS = '20261121013653_payments_not_at_rest';
@@ -151,9 +154,18 @@ test("the programs' role is made when it is missing, and only by an owner who ma
   }
 });
 
-test('no migration of a later release holds up the writers of a table in use', () => {
+test('no migration of a later release holds up the writers of a table in use', async () => {
+  await migrate({ migrateDatabaseUrl, databaseUrl });
+  const client = new pg.Client({ connectionString: migrateDatabaseUrl });
+  await client.connect();
+  const partitioned = await partitionedNames(client).finally(() => client.end());
+  expect([...partitioned]).toEqual(
+    expect.arrayContaining(['webhook_attempts', 'webhook_deliveries', 'webhook_deliveries_pkey']),
+  );
   const later = readMigrations().filter((each) => each.name > LAST_THAT_BLOCKS);
-  expect(later.flatMap(({ name: each, sql }) => blockingStatements(sql).map((why) => `${each}: ${why}`))).toEqual([]);
+  expect(
+    later.flatMap(({ name: each, sql }) => blockingStatements(sql, partitioned).map((why) => `${each}: ${why}`)),
+  ).toEqual([]);
 });
 
 test.each([
@@ -163,8 +175,8 @@ test.each([
   ['a unique constraint', 'ALTER TABLE a ADD CONSTRAINT f UNIQUE (b);'],
   ['a column that may not be null any more', 'ALTER TABLE a ALTER COLUMN b SET NOT NULL;'],
 ])('such a statement is found: %s, but not on a table that is new', (_what, sql) => {
-  expect(blockingStatements(`CREATE TABLE other (id int);\n${sql}`)).toHaveLength(1);
-  expect(blockingStatements(`CREATE TABLE "a" (id int);\nCREATE TABLE receipts (id int);\n${sql}`)).toEqual([]);
+  expect(blockingStatements(`CREATE TABLE other (id int);\n${sql}`, NONE)).toHaveLength(1);
+  expect(blockingStatements(`CREATE TABLE "a" (id int);\nCREATE TABLE receipts (id int);\n${sql}`, NONE)).toEqual([]);
 });
 
 test('no migration takes from the release before what it works with', () => {
@@ -215,6 +227,10 @@ test('the locks that each migration of a later release really takes hold no writ
       await apply('ALTER TABLE devices ADD COLUMN three int NOT NULL DEFAULT 0; CREATE TABLE four (id int);'),
     ).toEqual([]);
     expect(await apply('UPDATE devices SET two = NULL;')).toEqual([]);
+    expect(await apply('CREATE INDEX "of_type" ON "webhook_deliveries"("type");')).toEqual([]);
+    expect(
+      await ask(migrateDatabaseUrl, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'of_type'::regclass"),
+    ).toEqual([{ indisvalid: true }]);
     const drawn = 'ALTER TABLE webhook_deliveries ADD COLUMN drawn double precision DEFAULT random();';
     expect(await apply(drawn)).toContain('webhook_deliveries_first is written anew as a whole, while it is shut');
     expect(await apply('ALTER TABLE devices ADD COLUMN five int; DELETE FROM webhook_deliveries;')).toContain(
@@ -230,7 +246,17 @@ test('what does not read the table may stay', () => {
     ALTER TABLE a ADD CONSTRAINT f CHECK (b > 0) NOT VALID;
     ALTER TABLE a VALIDATE CONSTRAINT f;
     CREATE INDEX CONCURRENTLY "x" ON "a"("b");`;
-  expect(blockingStatements(sql)).toEqual([]);
+  expect(blockingStatements(sql, NONE)).toEqual([]);
+});
+
+test('an index of a table in partitions stands alone, without CONCURRENTLY', () => {
+  const sql = 'CREATE INDEX "x" ON "a"("b");';
+  expect(blockingStatements(sql, new Set(['a']))).toEqual([]);
+  expect(blockingStatements(`ALTER TABLE a ADD COLUMN c int;\n${sql}`, new Set(['a']))).toHaveLength(1);
+  expect(splitIndexes(`DROP INDEX "old";\n${sql}\n`, new Set(['a', 'old']))).toEqual({
+    rest: 'DROP INDEX "old";\n',
+    indexes: [{ name: 'x', sql: 'CREATE INDEX "x" ON "a"("b");\n' }],
+  });
 });
 
 test('a new migration has the indexes of existing tables taken out', () => {
@@ -248,7 +274,7 @@ CREATE INDEX "new_id" ON "new"("id");
 -- CreateIndex
 CREATE UNIQUE INDEX "old_two" ON "receipts"("id") WHERE (id <> ';');
 `;
-  expect(splitIndexes(script)).toEqual({
+  expect(splitIndexes(script, NONE)).toEqual({
     rest: '-- CreateTable\nCREATE TABLE "new" (\n    "id" TEXT NOT NULL\n);\n\n-- CreateIndex\nCREATE INDEX "new_id" ON "new"("id");\n',
     indexes: [
       {

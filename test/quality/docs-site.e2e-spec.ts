@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSite, SITE_TOOLS } from '../../scripts/lib/docs-site.mjs';
 import { GuideSite } from '../api/guide-site.js';
-import { startBrowser } from '../screen/start-browser.js';
+import { CHROMIUM, startBrowser } from '../screen/start-browser.js';
 
 /** Its packages are installed when the site is built for the first time; only CI demands that. */
 const isPossible =
-  process.env['CI'] === 'true' ||
-  (existsSync(join(SITE_TOOLS, 'node_modules')) && existsSync('/usr/bin/chromium-headless-shell'));
+  process.env['CI'] === 'true' || (existsSync(join(SITE_TOOLS, 'node_modules')) && existsSync(CHROMIUM));
 const heldTest = isPossible ? test : test.skip;
 
 let folder: string;

@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** @typedef {import('pg').Client} Client */
+
+/**
+ * A statement that waits for a table lock holds up all that come after it, and the gateway waits 400 ms: rather give way, and try
+ * again when the long reader is gone.
+ */
+const LOCK_TIMEOUT_MS = 100;
+const LOCK_PAUSE_MS = 250;
+const LOCK_TRIES = 400;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * One transaction that never waits long for a lock: it is taken back and tried again until it gets all of them, for more than two minutes.
+ * @param {Client} client
+ * @param {() => Promise<void>} work
+ */
+export async function withShortLocks(client, work) {
+  for (let tries = 1; ; tries += 1) {
+    await client.query('BEGIN');
+    try {
+      await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await work();
+      await client.query('COMMIT');
+      return;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      if (Object(error).code !== LOCK_NOT_AVAILABLE || tries === LOCK_TRIES) throw error;
+    }
+    await delay(LOCK_PAUSE_MS);
+  }
+}
