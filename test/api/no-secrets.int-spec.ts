@@ -203,4 +203,4 @@ test(`after ${CALLS} calls: nothing in database, Redis, logs and metrics`, async
   );
   expect([...inRedis].map((what) => `${what} in Redis, for a while`)).toEqual([]);
   expect(found).toEqual([]);
-}, 600_000);
+}, 1_800_000);

@@ -40,7 +40,7 @@ test('two days of fifty registers under two relays', async () => {
   await everyShiftClosedOnce();
   await everyAlarmOnce();
   await nothingLost();
-}, 400_000);
+}, 900_000);
 
 function setTheScene(): void {
   const { nowMs } = rig.time;
