@@ -38,7 +38,7 @@ export function indexStatementOf({ name, sql }) {
  */
 export async function applyIndexStatement(client, { verb, index, sql }) {
   if (verb === 'CREATE') await buildConcurrently(client, `"${index}"`, sql);
-  else await withoutTimeouts(client, () => dropConcurrently(client, `"${index}"`));
+  else await dropConcurrently(client, `"${index}"`);
 }
 
 /**
@@ -50,12 +50,12 @@ export async function applyIndexStatement(client, { verb, index, sql }) {
 export async function buildConcurrently(client, index, sql) {
   await withoutTimeouts(client, async () => {
     if ((await stateOf(client, index)) === 'valid') return;
-    await dropConcurrently(client, index);
+    await drop(client, index);
     try {
       await client.query(sql);
     } catch (error) {
       // An index that is not valid serves no reader, and a unique one refuses rows all the same.
-      await dropConcurrently(client, index);
+      await drop(client, index);
       throw error;
     }
   });
@@ -66,6 +66,14 @@ export async function buildConcurrently(client, index, sql) {
  * @param {string} index as SQL names it
  */
 export async function dropConcurrently(client, index) {
+  await withoutTimeouts(client, () => drop(client, index));
+}
+
+/**
+ * @param {Client} client
+ * @param {string} index
+ */
+async function drop(client, index) {
   await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`);
 }
 

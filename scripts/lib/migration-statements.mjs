@@ -1,3 +1,5 @@
+import { partitionedStatementOf } from './partitioned-index.mjs';
+
 /** @typedef {{ name: string, sql: string }} IndexMigration */
 
 const CREATED_TABLE = /\bCREATE TABLE (?:IF NOT EXISTS )?"?([a-z_]+)"?/gi;
@@ -41,7 +43,7 @@ const CONTRACT = /^-- contract: (\d{14}_\w+)$/m;
 
 /**
  * Takes the indexes of tables that exist already out of a migration: each becomes one of its own, built or dropped CONCURRENTLY. That of a
- * table in partitions is written plainly, and built in each of them (partitioned-index.mjs); it is dropped at once.
+ * table in partitions is written plainly, and built in each of them (partitioned-index.mjs).
  * @param {string} script as the schema engine writes it
  * @param {ReadonlySet<string>} partitioned names of tables in partitions, and of their indexes
  * @returns {{ rest: string | null, indexes: IndexMigration[] }}
@@ -54,11 +56,12 @@ export function splitIndexes(script, partitioned) {
   const dropped = [];
   const rest = [];
   for (const statement of statementsOf(script)) {
-    const sql = `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n`;
+    const concurrently = `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n`;
     const [, name = '', table = ''] = INDEX.exec(bare(statement)) ?? [];
     const [, old = ''] = DROPPED_INDEX.exec(bare(statement)) ?? [];
-    if (name !== '' && !created.has(table)) made.push({ name, sql: partitioned.has(table) ? `${statement};\n` : sql });
-    else if (old !== '' && !partitioned.has(old)) dropped.push({ name: old, sql });
+    const sql = partitioned.has(table) || partitioned.has(old) ? `${statement};\n` : concurrently;
+    if (name !== '' && !created.has(table)) made.push({ name, sql });
+    else if (old !== '') dropped.push({ name: old, sql });
     else rest.push(`${statement};\n`);
   }
   const isReplaced = (/** @type {IndexMigration} */ { name }) => made.some((each) => each.name === name);
@@ -86,12 +89,13 @@ function without({ name, sql }) {
  */
 export function blockingStatements(sql, partitioned) {
   const created = tablesCreatedBy(sql);
-  const statements = statementsOf(sql);
-  return statements.flatMap((statement) => {
+  return statementsOf(sql).flatMap((statement) => {
     const text = bare(statement);
     const [, index, table = ''] = INDEX.exec(text) ?? [];
     if (index !== undefined && partitioned.has(table) && !created.has(table))
-      return statements.length === 1 ? [] : [`${index} on ${table}: CREATE INDEX in a migration of its own`];
+      return partitionedStatementOf(sql) === null
+        ? [`${index} on ${table}: one plain CREATE INDEX in a migration of its own`]
+        : [];
     if (index !== undefined && !created.has(table))
       return [`${index} on ${table}: CREATE INDEX CONCURRENTLY, in a migration of its own`];
     return BLOCKING.flatMap(([what, instead]) => {

@@ -159,7 +159,11 @@ async function applyOne(client, migration) {
       await record(client, migration);
     });
   } catch (error) {
-    throw new Error(`The migration ${migration.name} failed and was taken back as a whole.`, { cause: error });
+    const fate =
+      error instanceof AggregateError
+        ? 'lost its connection; the next run sees whether it was committed.'
+        : 'failed and was taken back as a whole.';
+    throw new Error(`The migration ${migration.name} ${fate}`, { cause: error });
   }
 }
 

@@ -15,6 +15,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
  * One transaction that never waits long for a lock: it is taken back and tried again until it gets all of them, for more than two minutes.
  * @param {Client} client
  * @param {() => Promise<void>} work
+ * @throws AggregateError when it could not be taken back: its connection is lost, perhaps with the answer to its commit
  */
 export async function withShortLocks(client, work) {
   for (let tries = 1; ; tries += 1) {
@@ -25,9 +26,21 @@ export async function withShortLocks(client, work) {
       await client.query('COMMIT');
       return;
     } catch (error) {
-      await client.query('ROLLBACK');
+      await rollBack(client, error);
       if (Object(error).code !== LOCK_NOT_AVAILABLE || tries === LOCK_TRIES) throw error;
     }
     await delay(LOCK_PAUSE_MS);
+  }
+}
+
+/**
+ * @param {Client} client
+ * @param {unknown} error
+ */
+async function rollBack(client, error) {
+  try {
+    await client.query('ROLLBACK');
+  } catch (second) {
+    throw new AggregateError([error, second], String(error), { cause: second });
   }
 }

@@ -129,9 +129,10 @@ export class ScratchMigrations {
     );
   }
 
-  private builds(): Promise<Row[]> {
+  /** Builds that have all rows and wait for those who do not see them yet. */
+  builds(): Promise<Row[]> {
     return this.askServer(
-      `SELECT pid FROM pg_stat_progress_create_index WHERE datname = '${this.database}' AND phase LIKE 'waiting for %'`,
+      `SELECT pid FROM pg_stat_progress_create_index WHERE datname = '${this.database}' AND phase = 'waiting for old snapshots'`,
     );
   }
 }
