@@ -1,5 +1,5 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import type { LiveEvent } from '../../api/live-events.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -17,20 +17,22 @@ export function OverviewScreen(): ReactElement {
   );
 }
 
-/** The gateway keeps its sums for ten seconds: asking more often shows nothing new. */
+/** The gateway keeps its sums for ten seconds, so that the first answer after an event may still be older than it. */
 const REFRESH_MS = 4_000;
 const IDLE_REFRESH_MS = 30_000;
+/** An event has the time at which its transaction began. */
+const COMMITTED_WITHIN_MS = 1_000;
 const EVENTS_SHOWN = 12;
 
-/** What runs, what is due, what needs a person; each event of the merchant brings the numbers up to date. */
+/** What runs, what is due, what needs a person; after an event the numbers are read until they are younger than it. */
 function Now(): ReactElement {
   const { nav, overview: words } = useWords();
+  const { events, isOpen } = useHappened();
   const query = useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => api('get', '/v1/overview', { signal }),
-    refetchInterval: IDLE_REFRESH_MS,
+    refetchInterval: ({ state }) => (isBehind(state.data, events[0]) ? REFRESH_MS : IDLE_REFRESH_MS),
   });
-  const { events, isOpen } = useHappened();
   return (
     <div className="page">
       <PageHead title={nav.overview}>
@@ -48,30 +50,19 @@ function Now(): ReactElement {
   );
 }
 
-/** The newest events, and a reading of the sums a little after each. */
+/** The newest events, newest first. */
 function useHappened(): { events: LiveEvent[]; isOpen: boolean } {
-  const client = useQueryClient();
   const [events, setEvents] = useState<LiveEvent[]>([]);
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const take = useCallback(
-    (event: LiveEvent) => {
-      setEvents((before) => [event, ...before].slice(0, EVENTS_SHOWN));
-      timer.current ??= setTimeout(() => {
-        timer.current = null;
-        void client.invalidateQueries({ queryKey: ['overview'] });
-      }, REFRESH_MS);
-    },
-    [client],
-  );
-  useEffect(
-    () => () => {
-      if (timer.current !== null) clearTimeout(timer.current);
-      timer.current = null;
-    },
-    [],
-  );
+  const take = useCallback((event: LiveEvent) => {
+    setEvents((before) => [event, ...before].slice(0, EVENTS_SHOWN));
+  }, []);
   const isOpen = useLiveEvents(take);
   return { events, isOpen };
+}
+
+function isBehind(shown: Schema<'Overview'> | undefined, newest: LiveEvent | undefined): boolean {
+  if (!shown || !newest) return false;
+  return Date.parse(shown.generated_at) < Date.parse(newest.timestamp) + COMMITTED_WITHIN_MS;
 }
 
 function Numbers({ now, events }: { now: Schema<'Overview'>; events: readonly LiveEvent[] }): ReactElement {
