@@ -10,7 +10,7 @@ import {
   type WatchedSession,
 } from '#database';
 import { LANE_LOCK_SPACE } from '#ledger';
-import type { Logger } from '#runtime';
+import { endsWithin, type Logger } from '#runtime';
 import type { LaneLockHandle, LaneLocks } from './ports.js';
 
 /** How long a session that is over may take to close before the next one begins. */
@@ -198,7 +198,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     clearInterval(beating);
     this.session = null;
     // On a dead line the goodbye is not answered: the next session does not wait for it.
-    await Promise.race([client.end(), delay(CLOSE_WITHIN_MS)]).catch((error: unknown) =>
+    await endsWithin(client.end(), CLOSE_WITHIN_MS).catch((error: unknown) =>
       this.logger.debug({ err: error }, 'the lost session was gone already'),
     );
   }
