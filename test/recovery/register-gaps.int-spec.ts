@@ -113,15 +113,27 @@ test('a register that counts from the next document, and one whose clock went ba
   expect(numbersOf(await gapsSince(SINCE))).toEqual([[103, 103]]);
 });
 
-test('a number that another merchant sold on the terminal is not missing; a register without documents has none', async () => {
+test('a number that another merchant sold on the terminal is not missing', async () => {
   await registered(AFTER, 100, 102);
   await writeReceipt(app.get(PrismaService), {
     ...{ merchantId: 'mer_2', registeredAt: AFTER, terminalId: TERMINAL, receiptSeq: 101 },
   });
   expect(await gapsSince(SINCE)).toEqual([]);
+});
+
+test('a register without documents here is named with all that its counter says, if that is known', async () => {
+  await registered(BEFORE, 98, 99);
   await rows.sql.query(`UPDATE devices SET terminal_id = 'UZ00000000000007'`);
-  await registerCounts(40, 'UZ00000000000007');
   expect(await gapsSince(SINCE)).toEqual([]);
+  await registerCounts(0, 'UZ00000000000007');
+  expect(await gapsSince(SINCE)).toEqual([]);
+  await registerCounts(40, 'UZ00000000000007');
+  expect(await gapsSince(SINCE)).toEqual([
+    expect.objectContaining({
+      ...{ device_id: 'dev_1', from_seq: 1, to_seq: 40, documents: 40, after: null, before: null },
+      read_at: '2026-05-03T10:00:00Z',
+    }),
+  ]);
 });
 
 test('into a file; of one merchant; a time without its zone is refused', async () => {

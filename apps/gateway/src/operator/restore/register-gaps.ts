@@ -12,8 +12,8 @@ export interface RegisterGap {
   from_seq: number;
   to_seq: number;
   documents: number;
-  /** The document here before them. */
-  after: { receipt_seq: number; registered_at: string };
+  /** The document here before them; null: none of this register is here, so that all that its counter says may have been sold before it was added. */
+  after: { receipt_seq: number; registered_at: string } | null;
   /** The next document here; null: the register's own counter, as it was last read, says that there are more. */
   before: { receipt_seq: number; registered_at: string } | null;
   /** When that counter was read. */
@@ -33,7 +33,8 @@ export class RegisterGaps {
 
   /**
    * Of registers that are there, in the order of their ids; all merchants unless one is named. Of a register of which this database has
-   * no document from before `since`, those after its first one: what it sold before it was added is not missing.
+   * no document from before `since`, those after its first one: what it sold before it was added is not missing. Of one without any document
+   * here, all numbers that its counter has given out, whatever their time.
    * @param since what was registered from then on, with the last document before
    */
   async *list(since: Date, merchantId: string | null): AsyncGenerator<RegisterGap, void, undefined> {
@@ -71,17 +72,19 @@ export class RegisterGaps {
        CROSS JOIN LATERAL (
          SELECT jsonb_agg(jsonb_build_object(
                   'from_seq', n.seq + 1, 'to_seq', n.next - 1, 'documents', n.next - 1 - n.seq,
-                  'after', jsonb_build_object('receipt_seq', n.seq, 'registered_at', ${inUtc('n.at')}),
+                  'after', CASE WHEN n.at IS NOT NULL
+                                THEN jsonb_build_object('receipt_seq', n.seq, 'registered_at', ${inUtc('n.at')}) END,
                   'before', CASE WHEN n.next_at IS NOT NULL
                                  THEN jsonb_build_object('receipt_seq', n.next, 'registered_at', ${inUtc('n.next_at')}) END,
                   'read_at', CASE WHEN n.next_at IS NULL THEN ${inUtc('d.reading_at')} END) ORDER BY n.seq) AS gaps
            FROM (SELECT s.seq, s.at, lead(s.seq) OVER w AS next, lead(s.at) OVER w AS next_at
                    FROM (SELECT receipt_seq AS seq, registered_at AS at FROM receipts
                           WHERE terminal_id = d.terminal_id AND receipt_seq >= coalesce(known.seq, least.seq)
+                         UNION ALL SELECT 0, NULL WHERE newest.seq IS NULL
                          UNION ALL
                          SELECT m.last + 1, NULL
                            FROM (SELECT (d.reading ->> 'receiptSeq')::bigint - coalesce((l.calibration ->> 'sequenceOffset')::bigint, 0)) m(last)
-                          WHERE d.reading ->> 'terminalId' = d.terminal_id AND m.last > newest.seq) s
+                          WHERE d.reading ->> 'terminalId' = d.terminal_id AND m.last > coalesce(newest.seq, 0)) s
                  WINDOW w AS (ORDER BY s.seq)) n
           WHERE n.next > n.seq + 1) g
        ORDER BY d.id`;
