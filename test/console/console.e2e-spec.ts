@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { SCOPES_OF_ROLE, type MerchantRole } from '../../apps/gateway/src/http/roles.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/ground-truth.js';
-import { until } from '../../libs/runtime/src/testing/until.js';
+import { until, untilTrue } from '../../libs/runtime/src/testing/until.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, startOfToday, THEMES } from './console-rig.js';
 import { measureBesideEmptyPage } from './console-speed.js';
 import { faultsOf } from './judge-screen.js';
@@ -164,12 +164,15 @@ describeInBrowser('the console', () => {
     const visitor = await rig.visitor();
     const { page } = visitor;
     const readAtMs: number[] = [];
+    let reports = 0;
     page.on('request', (request) => {
       if (request.url().endsWith('/v1/overview')) readAtMs.push(performance.now());
+      if (request.url().includes('/v1/reports/turnover')) reports += 1;
     });
     await visitor.open('');
     await page.waitForURL(/\/overview$/);
     await page.getByText('Live', { exact: true }).waitFor();
+    await untilTrue(() => reports === 2, 'the VAT of today and of thirty days is read');
     const id = await sell({ external_id: 'live-1' });
     const happened = page.locator('.card', { has: page.getByRole('heading', { name: 'What happens now' }) });
     await happened
@@ -191,6 +194,7 @@ describeInBrowser('the console', () => {
       },
       ({ shown, sold }) => shown === sold,
     );
+    await untilTrue(() => reports >= 4, 'the VAT is read again');
     // The gateway's answer right after the sale may be older than it: it is asked again soon, and not with the idle reading after 30 s.
     const pausesMs = readAtMs.map((atMs, index) => (readAtMs[index + 1] ?? performance.now()) - atMs);
     expect(Math.max(...pausesMs)).toBeLessThan(20_000);
