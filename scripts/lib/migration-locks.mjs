@@ -1,5 +1,4 @@
-import { indexStatementOf } from './concurrent-index.mjs';
-import { buildInPartitions, partitionedIndexOf } from './partitioned-index.mjs';
+import { indexMigrationOf } from './index-migration.mjs';
 
 /** @typedef {{ table: string, modes: string[], isRewritten: boolean }} TableLocks */
 
@@ -14,13 +13,9 @@ const KEEPS_OUT = ['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'Acces
  */
 export async function applyAndReadLocks(client, migration) {
   const before = await filesOf(client);
-  if (indexStatementOf(migration) !== null) {
-    await client.query(migration.sql);
-    return [];
-  }
-  const partitioned = await partitionedIndexOf(client, migration);
-  if (partitioned !== null) {
-    await buildInPartitions(client, partitioned);
+  const ofIndex = await indexMigrationOf(client, migration);
+  if (ofIndex !== null) {
+    await ofIndex.apply();
     return [];
   }
   await client.query('BEGIN');

@@ -5,8 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as runQueueMigrations } from 'bullmq';
 import pg from 'pg';
 
-import { applyIndexStatement, indexStatementOf } from './concurrent-index.mjs';
-import { buildInPartitions, partitionedIndexOf } from './partitioned-index.mjs';
+import { indexMigrationOf } from './index-migration.mjs';
 import { ROOT } from './paths.mjs';
 import { ensureTenantRole, secureRows, tenantOf } from './row-security.mjs';
 import { withShortLocks } from './short-locks.mjs';
@@ -143,14 +142,9 @@ function assertSameHistory(migrations, done) {
  * @param {Migration} migration
  */
 async function applyOne(client, migration) {
-  const statement = indexStatementOf(migration);
-  if (statement !== null) {
-    await buildIndex(client, { migration, index: statement.index }, () => applyIndexStatement(client, statement));
-    return;
-  }
-  const partitioned = await partitionedIndexOf(client, migration);
-  if (partitioned !== null) {
-    await buildIndex(client, { migration, index: partitioned.index }, () => buildInPartitions(client, partitioned));
+  const ofIndex = await indexMigrationOf(client, migration);
+  if (ofIndex !== null) {
+    await buildIndex(client, migration, ofIndex);
     return;
   }
   try {
@@ -170,12 +164,12 @@ async function applyOne(client, migration) {
 /**
  * Outside of any transaction, so that no reader or writer waits for it. A kill before the record leaves the index for the next run to find.
  * @param {pg.Client} client
- * @param {{ migration: Migration, index: string }} what
- * @param {() => Promise<void>} build
+ * @param {Migration} migration
+ * @param {{ index: string, apply: () => Promise<void> }} ofIndex
  */
-async function buildIndex(client, { migration, index }, build) {
+async function buildIndex(client, migration, { index, apply }) {
   try {
-    await build();
+    await apply();
   } catch (error) {
     throw new Error(`The migration ${migration.name} failed; the index ${index} was not built.`, { cause: error });
   }
