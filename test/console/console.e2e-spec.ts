@@ -5,10 +5,11 @@ import { gzipSync } from 'node:zlib';
 import { SCOPES_OF_ROLE, type MerchantRole } from '../../apps/gateway/src/http/roles.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/ground-truth.js';
-import { until, untilTrue } from '../../libs/runtime/src/testing/until.js';
-import { ConsoleRig, HOSTILE, LANGUAGES, startOfToday, THEMES } from './console-rig.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
+import { ConsoleRig, HOSTILE, LANGUAGES, THEMES } from './console-rig.js';
 import { measureBesideEmptyPage } from './console-speed.js';
 import { faultsOf } from './judge-screen.js';
+import { seeSale } from './live-overview.js';
 import { OFFERED, screensOf } from './offered.js';
 
 const BUNDLE = join(process.cwd(), 'dist', 'console');
@@ -160,53 +161,7 @@ describeInBrowser('the console', () => {
     await visitor.end();
   });
 
-  test('the overview shows what is sold this moment, and each number leads to its list', async () => {
-    const visitor = await rig.visitor();
-    const { page } = visitor;
-    const readAtMs: number[] = [];
-    let reports = 0;
-    page.on('request', (request) => {
-      if (request.url().endsWith('/v1/overview')) readAtMs.push(performance.now());
-      if (request.url().includes('/v1/reports/turnover')) reports += 1;
-    });
-    await visitor.open('');
-    await page.waitForURL(/\/overview$/);
-    await page.getByText('Live', { exact: true }).waitFor();
-    await untilTrue(() => reports === 2, 'the VAT of today and of thirty days is read');
-    const id = await sell({ external_id: 'live-1' });
-    const happened = page.locator('.card', { has: page.getByRole('heading', { name: 'What happens now' }) });
-    await happened
-      .getByRole('link', { name: 'receipt.registered' })
-      .and(page.locator(`[href$="${id}"]`))
-      .waitFor();
-    const today = page.locator('.card', { has: page.getByRole('heading', { name: 'Today', exact: true }) });
-    // The day may end between two readings: both are of the same moment, as often as needed.
-    await until(
-      'the sum of today has it',
-      async () => {
-        const path = `/v1/receipts?status=registered&type=sale&limit=100&created_from=${startOfToday()}`;
-        const { data } = (await rig.client.get(path)).body as { data?: unknown[] };
-        const shown = await today
-          .getByRole('link', { name: /receipt/ })
-          .first()
-          .innerText();
-        return { shown: Number.parseInt(shown, 10), sold: data?.length };
-      },
-      ({ shown, sold }) => shown === sold,
-    );
-    await untilTrue(() => reports >= 4, 'the VAT is read again');
-    // The gateway's answer right after the sale may be older than it: it is asked again soon, and not with the idle reading after 30 s.
-    const pausesMs = readAtMs.map((atMs, index) => (readAtMs[index + 1] ?? performance.now()) - atMs);
-    expect(Math.max(...pausesMs)).toBeLessThan(20_000);
-    await today
-      .getByRole('link', { name: /receipt/ })
-      .first()
-      .click();
-    await page.waitForURL(/\/receipts\?type=sale&status=registered&created_from=/);
-    await page.locator('.row-link').first().waitFor();
-    expect(visitor.trouble).toEqual([]);
-    await visitor.end();
-  });
+  test('the overview shows what is sold this moment, and each number leads to its list', () => seeSale(rig, sell));
 
   test('groups: which register takes over from which', async () => {
     const visitor = await rig.visitor();
