@@ -20,7 +20,7 @@ export async function benchHostile({ times }: { times: number }): Promise<Figure
     }
     return figures;
   } finally {
-    await targets.system.stop();
+    await targets.stop();
   }
 }
 

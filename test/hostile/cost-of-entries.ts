@@ -11,15 +11,18 @@ export interface Cost {
   bytes: number;
   /** Processor time of the program per request. */
   hostileMs: number;
+  /** Of a harmless request; beside a server of Node.js alone, of the hostile one there. */
   harmlessMs: number;
   /** Time per byte, hostile to harmless. */
   ratio: number;
   maxRatio: number;
+  /** Compared with the same bytes at a server of Node.js alone. */
+  isBesideBare: boolean;
 }
 
 /** A hostile byte may cost so many times what a harmless one costs. */
 export const MAX_RATIO = 5;
-/** What an unauthenticated request may cost at most. */
+/** What an unauthenticated request may cost at most, but for what Node.js alone takes for it. */
 export const MAX_OPEN_MS = 20;
 /** Below this per request a ratio says more about the clock than about the work. */
 const MEASURABLE_MS = 2;
@@ -33,11 +36,16 @@ export async function costsOf(system: TestSystem, entry: Entry, times = 3): Prom
   const bodies = Object.entries(entry.hostile);
   await measured(pid, entry, entry.harmless, 2);
   const harmless = await measured(pid, entry, entry.harmless, 2 * times);
+  const compared = (body: Body, requests: number): Promise<Measured> =>
+    entry.bare
+      ? measured(entry.bare.pid, { ...entry, send: entry.bare.send }, body, requests)
+      : measured(pid, entry, entry.harmless, requests);
   const costs: Cost[] = [];
   for (const [what, body] of bodies) {
-    let cost = costFrom(entry, what, await measured(pid, entry, body, times), harmless);
+    const first = entry.bare ? await compared(body, times) : harmless;
+    let cost = costFrom(entry, what, await measured(pid, entry, body, times), first);
     for (let again = 1; again <= 3 && isTooDear(cost); again += 1) {
-      const anew = await measured(pid, entry, entry.harmless, 3 * times * again);
+      const anew = await compared(body, 3 * times * again);
       cost = costFrom(entry, what, await measured(pid, entry, body, 3 * times * again), anew);
     }
     costs.push(cost);
@@ -45,8 +53,8 @@ export async function costsOf(system: TestSystem, entry: Entry, times = 3): Prom
   return costs;
 }
 
-export function isTooDear({ ratio, maxRatio, hostileMs, isAuthenticated }: Cost): boolean {
-  if (!isAuthenticated && hostileMs > MAX_OPEN_MS) return true;
+export function isTooDear({ ratio, maxRatio, hostileMs, isAuthenticated, isBesideBare }: Cost): boolean {
+  if (!isAuthenticated && !isBesideBare && hostileMs > MAX_OPEN_MS) return true;
   return ratio > maxRatio && hostileMs > MEASURABLE_MS;
 }
 
@@ -69,13 +77,13 @@ function padded(text: string, { bytes, isPadded }: Entry): string {
 }
 
 function costFrom(
-  { place, isAuthenticated, maxRatio = MAX_RATIO }: Entry,
+  { place, isAuthenticated, maxRatio = MAX_RATIO, bare }: Entry,
   what: string,
   hostile: Measured,
   harmless: Measured,
 ): Cost {
   return {
-    ...{ place, what, isAuthenticated, maxRatio, bytes: hostile.bytes },
+    ...{ place, what, isAuthenticated, maxRatio, bytes: hostile.bytes, isBesideBare: bare !== undefined },
     ...{ hostileMs: hostile.msPerRequest, harmlessMs: harmless.msPerRequest },
     ratio: hostile.msPerRequest / hostile.bytes / (harmless.msPerRequest / harmless.bytes),
   };

@@ -13,7 +13,7 @@ let targets: HostileTargets;
 beforeAll(async () => {
   targets = await startTargets();
 });
-afterAll(() => targets?.system.stop());
+afterAll(() => targets?.stop());
 
 async function tooDear(entries: readonly Entry[], times: number): Promise<string[]> {
   const dear: Cost[] = [];

@@ -9,16 +9,17 @@ const LINGER_MS = 1_000;
 
 /**
  * Bounds what a refused request costs after its answer. Node.js would read an unread body to its end, whatever its length, to keep
- * the connection; here a long one, or one of unknown length, is not read any further and its connection ends a moment later.
+ * the connection; here a long one, or one of unknown length, is not read any further. The answer says that its connection ends
+ * (RFC 9112, section 9.6): a client that keeps connections would else send its next call on it, and see that one cut.
  */
 export function leaveUnreadBodies(fastify: FastifyInstance): void {
-  fastify.addHook('onSend', ({ raw }, _reply, _payload, done) => {
-    // A reader is attached that never asks for more: what Node.js would otherwise do at the end of the answer.
-    if (!raw.complete && raw.readableFlowing === null && !isShort(raw)) raw.pipe(neverReady());
-    done();
-  });
-  fastify.addHook('onResponse', ({ raw }, _reply, done) => {
-    if (!raw.complete && !isShort(raw)) endSoon(raw);
+  fastify.addHook('onSend', ({ raw }, reply, _payload, done) => {
+    if (!raw.complete && !isShort(raw)) {
+      // A reader is attached that never asks for more: what Node.js would otherwise do at the end of the answer.
+      if (raw.readableFlowing === null) raw.pipe(neverReady());
+      void reply.header('connection', 'close');
+      endLater(raw);
+    }
     done();
   });
 }
@@ -33,8 +34,15 @@ function neverReady(): Writable {
   return new Writable({ highWaterMark: 1, write: () => undefined });
 }
 
-function endSoon({ socket }: IncomingMessage): void {
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  timer.unref();
-  socket.once('close', () => clearTimeout(timer));
+/**
+ * Node.js calls this method after the last byte of an answer that ends its connection. By itself it closes at once: with bytes of the
+ * client unread that is a reset, which may take the answer away from a client that has not read it yet.
+ */
+function endLater({ socket }: IncomingMessage): void {
+  socket.destroySoon = (): void => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    timer.unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
