@@ -14,6 +14,7 @@ import { benchLaneLocks } from './lane-locks.js';
 import { benchLatency } from './latency.js';
 import { benchReceipts } from './receipts.js';
 import { benchPayments } from './payments.js';
+import { benchPlanning } from './planning.js';
 import { benchRegister } from './register.js';
 import { benchRights } from './rights.js';
 import { benchRowSecurity } from './row-security.js';
@@ -80,6 +81,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
     const load = quick ? { rounds: 3, receipts: 240, idleSeconds: 1 } : { rounds: 5, receipts: 2_000, idleSeconds: 5 };
     return benchCost({ ...load, ...(against !== undefined && { against }) });
   },
+  planning: (quick) => benchPlanning(quick ? { merchants: 1_000, seconds: 10 } : { merchants: 10_000, seconds: 40 }),
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),
   traces: (quick) => benchTraces(quick ? { pairs: 1, rounds: 9, seconds: 1 } : { pairs: 4, rounds: 11, seconds: 1 }),

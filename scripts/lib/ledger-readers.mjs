@@ -22,6 +22,8 @@ export const LEDGER_READERS = /** @type {Readonly<Record<string, string>>} */ ({
     'the feed of events by transaction and position: the reader of events',
   'apps/gateway/src/notify/timeline/read-timeline.ts': 'what belongs to a receipt, its refunds and its payment',
   'apps/gateway/src/notify/timeline/timeline-sources.ts': 'one union over the tables that a timeline is made of',
+  'apps/gateway/src/notify/webhooks/merchants-with-news.ts':
+    'the first event of each merchant behind its cursor, and those of new positions',
   'apps/gateway/src/notify/webhooks/plan-deliveries.ts':
     'events joined with endpoints and cursors, in the statement that makes deliveries',
   'apps/gateway/src/notify/webhooks/recover-deliveries.ts': 'events of deliveries that failed',

@@ -6,6 +6,7 @@ import { wants } from '../events/event-patterns.js';
 import { LOGGER } from '../../tokens.js';
 import { MESSAGE_TYPES, PlanMessages } from '../messages/plan-messages.js';
 import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
+import { MerchantsWithNews } from './merchants-with-news.js';
 
 /** What is sent to a receipt's own `callback_url`. */
 const CALLBACK_TYPES = ['receipt', 'refund'].flatMap((what) =>
@@ -14,8 +15,7 @@ const CALLBACK_TYPES = ['receipt', 'refund'].flatMap((what) =>
 /** Made for one endpoint on request, with its delivery (replay-events.ts). */
 export const TEST_EVENT = 'webhook.test';
 
-/** Merchants of one round, and the events that it reads, shared out evenly: a long backlog takes no more than its share. */
-const MERCHANTS_AT_ONCE = 50;
+/** Events that a round reads, shared out evenly among its merchants: a long backlog takes no more than its share. */
 const EVENTS_AT_ONCE = 2_000;
 const EVENTS_OF_MERCHANT = 1_000;
 const TRANSACTION = { timeout: 15_000, maxWait: 5_000, isolationLevel: 'ReadCommitted' } as const;
@@ -51,23 +51,21 @@ interface Cursor {
  */
 @Injectable()
 export class PlanDeliveries {
-  /** The last merchant of the round before: the next round goes on behind it, so that each has its turn. */
-  private after = '';
+  private readonly news: MerchantsWithNews;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly horizon: EventHorizon,
     private readonly messages: PlanMessages,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.news = new MerchantsWithNews(prisma, horizon);
+  }
 
   /** @returns whether there may be more at once */
   async execute(): Promise<boolean> {
-    const merchants = await this.merchantsWithNews();
-    const isFull = merchants.length === MERCHANTS_AT_ONCE;
-    const wasBehind = this.after !== '';
-    this.after = isFull ? (merchants.at(-1) ?? '') : '';
-    return (await this.planTogether(merchants)) || isFull || wasBehind;
+    const { merchants, isMore } = await this.news.next();
+    return (await this.planTogether(merchants)) || isMore;
   }
 
   /** What goes wrong with one merchant must not keep the others waiting. */
@@ -85,23 +83,6 @@ export class PlanDeliveries {
       for (const merchantId of merchants) isMore = (await this.planTogether([merchantId])) || isMore;
       return isMore;
     }
-  }
-
-  /** One read of the index per merchant, by their ids. */
-  private async merchantsWithNews(): Promise<string[]> {
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT m.id FROM merchants m
-        LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
-        LEFT JOIN events b ON b.position = c.position
-       CROSS JOIN LATERAL (
-         SELECT FROM events e
-          WHERE e.merchant_id = m.id
-            AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
-            AND e.transaction_id < ${this.horizon.limit}
-          LIMIT 1) AS news
-       WHERE m.id > ${this.after}
-       ORDER BY m.id LIMIT ${MERCHANTS_AT_ONCE}`;
-    return rows.map(({ id }) => id);
   }
 
   /** @returns whether any of them has more */

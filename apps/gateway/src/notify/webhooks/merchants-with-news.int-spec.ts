@@ -1,0 +1,159 @@
+// Promise: whose events are to be planned is found at once where they are new, and in a few seconds whatever happened; the others are not asked about.
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { Prisma, type PrismaService } from '#database';
+import { createTestDatabase, earlierTransactionsEnded, type TestDatabase, testClient } from '#database/testing';
+import { createLogger, newId } from '#runtime';
+import { EventHorizon } from '../events/event-horizon.js';
+import { MerchantsWithNews, SETTLED_MS } from './merchants-with-news.js';
+
+const LOG = createLogger('test', 'silent');
+const NEVER = Number.POSITIVE_INFINITY;
+let database: TestDatabase;
+let prisma: PrismaService;
+let owner: pg.Client;
+let ids: string[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = testClient(database.url, 4);
+  owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+});
+beforeEach(async () => {
+  await owner.query('DELETE FROM webhook_cursors; DELETE FROM events; DELETE FROM merchants');
+  ids = Array.from({ length: 130 }, () => newId('mer')).sort();
+  await prisma.merchant.createMany({ data: ids.map((id) => ({ id, code: id, name: 'M', tin: '300000000' })) });
+});
+afterAll(async () => {
+  await owner?.end();
+  await prisma?.$disconnect();
+  await database?.drop();
+});
+
+const news = (sweepEveryMs = NEVER): MerchantsWithNews =>
+  new MerchantsWithNews(prisma, new EventHorizon(prisma, LOG), sweepEveryMs);
+
+async function happens(merchantIds: readonly string[], client: pg.Client = owner): Promise<void> {
+  await client.query(
+    `INSERT INTO events (id, merchant_id, type, subject_id, data)
+     SELECT 'evt_' || id || nextval('lane_place_seq'), id, 'device.online', 'dev_1', '{}' FROM unnest($1::text[]) AS id`,
+    [merchantIds],
+  );
+}
+
+async function published(merchantIds: readonly string[]): Promise<void> {
+  await happens(merchantIds);
+  await earlierTransactionsEnded(owner);
+}
+
+/** All that have a turn now, each as planned to its end unless it is said otherwise. */
+async function turns(found: MerchantsWithNews, leaving: readonly string[] = []): Promise<string[]> {
+  const had: string[] = [];
+  for (let isMore = true; isMore;) {
+    const turn = await found.next();
+    had.push(...turn.merchants);
+    const planned = turn.merchants.filter((id) => !leaving.includes(id));
+    await owner.query(
+      `INSERT INTO webhook_cursors (merchant_id, position)
+       SELECT m.id, (SELECT coalesce(max(e.position), 0) FROM events e WHERE e.merchant_id = m.id) FROM unnest($1::text[]) AS m(id)
+       ON CONFLICT (merchant_id) DO UPDATE SET position = excluded.position`,
+      [planned],
+    );
+    isMore = turn.isMore;
+  }
+  return had;
+}
+
+test('the first time all are asked about, later those with new events alone', async () => {
+  await published(ids);
+  const found = news();
+  expect(await turns(found)).toEqual(ids);
+  expect(await turns(found)).toEqual([]);
+  const some = [ids[120] ?? '', ids[3] ?? ''];
+  await published(some);
+  expect(await turns(found)).toEqual([...some].sort());
+  expect(await turns(found)).toEqual([]);
+});
+
+test('what was planned in part comes again in the next pass, without a sweep', async () => {
+  const found = news();
+  await turns(found);
+  await published(ids.slice(0, 60));
+  const left = ids.slice(5, 8);
+  expect(await turns(found, left)).toEqual(ids.slice(0, 60));
+  expect(await turns(found)).toEqual(left);
+  expect(await turns(found)).toEqual([]);
+});
+
+test('an event behind a transaction under way has its turn when that has ended, without a sweep', async () => {
+  const found = news();
+  await turns(found);
+  const writer = new pg.Client({ connectionString: database.url });
+  await writer.connect();
+  try {
+    await writer.query('BEGIN');
+    await happens([ids[1] ?? ''], writer);
+    await happens([ids[0] ?? '']);
+    expect(await turns(found)).toEqual([]);
+    await writer.query('COMMIT');
+    await earlierTransactionsEnded(owner);
+    expect(await turns(found)).toEqual(ids.slice(0, 2));
+  } finally {
+    await writer.end();
+  }
+});
+
+test('an event that is committed long after a thousand others is found by the next sweep', async () => {
+  const found = news(300);
+  await turns(found);
+  const writer = new pg.Client({ connectionString: database.url });
+  await writer.connect();
+  try {
+    await writer.query('BEGIN');
+    await happens([ids[1] ?? ''], writer);
+    for (let round = 0; round < 10; round += 1) await happens(ids.slice(2));
+    await turns(found);
+    await writer.query('COMMIT');
+  } finally {
+    await writer.end();
+  }
+  await earlierTransactionsEnded(owner);
+  const had: string[] = [];
+  const deadline = performance.now() + 60_000;
+  while (!had.includes(ids[1] ?? '') && performance.now() < deadline) had.push(...(await turns(found)));
+  expect(had).toContain(ids[1]);
+  expect(await turns(found)).toEqual([]);
+});
+
+test('in a database that was put back, with fewer events, nothing is missed', async () => {
+  await published(ids.slice(0, 10));
+  const found = news(300);
+  await turns(found);
+  await owner.query('DELETE FROM events; DELETE FROM webhook_cursors; ALTER SEQUENCE events_position_seq RESTART');
+  await published([ids[7] ?? '']);
+  const had: string[] = [];
+  const deadline = performance.now() + 60_000;
+  while (had.length === 0 && performance.now() < deadline) had.push(...(await turns(found)));
+  expect(had).toEqual([ids[7]]);
+});
+
+test('at rest only the end of the log is asked for', async () => {
+  const found = news();
+  await published([ids[4] ?? '']);
+  await turns(found);
+  await delay(SETTLED_MS + 100);
+  // Who had news is asked about once more.
+  await turns(found);
+  const asked = prisma.$queryRaw.bind(prisma);
+  const statements: string[] = [];
+  const counting = {
+    $queryRaw: (texts: TemplateStringsArray, ...values: unknown[]) => {
+      statements.push(Prisma.sql(texts, ...values).text);
+      return asked(texts, ...values);
+    },
+  } as unknown as PrismaService;
+  Object.assign(found, { prisma: counting });
+  expect(await found.next()).toEqual({ merchants: [], isMore: false });
+  expect(statements).toEqual([expect.stringMatching(/^SELECT max\(position\)/)]);
+});
