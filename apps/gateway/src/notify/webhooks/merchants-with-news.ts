@@ -1,16 +1,16 @@
-import type { PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import type { EventHorizon } from '../events/event-horizon.js';
 
-/** Of one round. */
+/** Of one round; and of one question, where nobody else would be planned for meanwhile. */
 const MERCHANTS_AT_ONCE = 50;
+const ASKED_AT_ONCE = 200;
 /** How often every merchant is asked about, one read of an index each. */
 const SWEEP_EVERY_MS = 10_000;
-/** Positions that may have been drawn before those that were seen, and be visible after them. */
+/** For how long an event may be visible later than those with later positions, and how many positions are read again besides. */
+export const SETTLED_MS = 2_000;
 const UNDER_WAY = 1_000n;
 /** More new ones than this are not read: all merchants are asked about instead. */
 const MOST_NEW = 100_000n;
-/** For how long after the last new one such are expected. */
-export const SETTLED_MS = 2_000;
 
 /** Merchants for whom there may be something to plan, in the order of their turns. */
 export interface Turn {
@@ -23,6 +23,12 @@ interface News {
   id: string;
   /** Not behind a transaction that is under way. */
   is_readable: boolean;
+}
+
+/** The last position, and when it was seen first. */
+interface LogEnd {
+  last: bigint;
+  sinceMs: number;
 }
 
 /**
@@ -38,8 +44,10 @@ export class MerchantsWithNews {
   private sweptAtMs = Number.NEGATIVE_INFINITY;
   /** The last merchant of the sweep under way; null: none is. */
   private sweepAfter: string | null = null;
-  /** Events up to here have been seen, and since when there is none behind it; null: none yet. */
-  private seen: { last: bigint; sinceMs: number } | null = null;
+  /** The end of the log as it was: not all of the last SETTLED_MS, and the newest before. */
+  private ends: LogEnd[] = [];
+  /** When events up to the end were read last. */
+  private readAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -54,47 +62,45 @@ export class MerchantsWithNews {
 
   /** All merchants, by their ids. */
   private async sweep(): Promise<Turn> {
-    if (this.sweepAfter === null) await this.seeNew();
-    const after = this.sweepAfter ?? '';
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT m.id FROM merchants m
-        LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
-        LEFT JOIN events b ON b.position = c.position
-       CROSS JOIN LATERAL (
-         SELECT FROM events e
-          WHERE e.merchant_id = m.id
-            AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
-            AND e.transaction_id < ${this.horizon.limit}
-          LIMIT 1) AS news
-       WHERE m.id > ${after}
-       ORDER BY m.id LIMIT ${MERCHANTS_AT_ONCE}`;
-    const merchants = rows.map(({ id }) => id);
-    for (const id of merchants) this.waiting.add(id);
-    const isFull = merchants.length === MERCHANTS_AT_ONCE;
-    this.sweepAfter = isFull ? (merchants.at(-1) ?? null) : null;
-    if (!isFull) this.sweptAtMs = performance.now();
-    return { merchants, isMore: isFull || after !== '' };
+    try {
+      if (this.sweepAfter === null) await this.seeNew();
+      const after = this.sweepAfter ?? '';
+      const news = await this.newsOf(Prisma.sql`(SELECT id FROM merchants WHERE id > ${after}) AS m(id)`);
+      const isFull = news.length === MERCHANTS_AT_ONCE;
+      this.sweepAfter = isFull ? (news.at(-1)?.id ?? null) : null;
+      if (!isFull) this.sweptAtMs = performance.now();
+      for (const { id } of news) this.waiting.add(id);
+      return { merchants: readable(news), isMore: isFull || after !== '' };
+    } catch (error) {
+      // Those with new events have their turn before it is tried again.
+      [this.sweepAfter, this.sweptAtMs] = [null, performance.now() - this.sweepEveryMs / 2];
+      throw error;
+    }
   }
 
   /** Those with new events, and those that waited. */
   private async pass(): Promise<Turn> {
     if (this.queue.length === 0) {
-      await this.seeNew();
+      if (!(await this.seeNew())) {
+        this.sweptAtMs = Number.NEGATIVE_INFINITY;
+        return { merchants: [], isMore: true };
+      }
       this.queue = [...this.waiting].sort();
     }
-    const asked = this.queue.splice(0, MERCHANTS_AT_ONCE);
+    const asked = this.queue.slice(0, ASKED_AT_ONCE);
     if (asked.length === 0) return { merchants: [], isMore: false };
-    const news = await this.newsOf(asked);
+    const news = await this.newsOf(Prisma.sql`unnest(${asked}::text[]) AS m(id)`, ASKED_AT_ONCE);
     for (const id of asked) this.waiting.delete(id);
     for (const { id } of news) this.waiting.add(id);
-    const merchants = news.filter((each) => each.is_readable).map(({ id }) => id);
-    return { merchants, isMore: this.queue.length > 0 };
+    const found = readable(news);
+    this.queue = [...found.slice(MERCHANTS_AT_ONCE), ...this.queue.slice(asked.length)];
+    return { merchants: found.slice(0, MERCHANTS_AT_ONCE), isMore: this.queue.length > 0 };
   }
 
   /** The first event of each that is not planned yet. */
-  private newsOf(merchants: readonly string[]): Promise<News[]> {
+  private newsOf(merchants: Prisma.Sql, limit = MERCHANTS_AT_ONCE): Promise<News[]> {
     return this.prisma.$queryRaw<News[]>`
-      SELECT m.id, news.transaction_id < ${this.horizon.limit} AS is_readable FROM unnest(${[...merchants]}::text[]) AS m(id)
+      SELECT m.id, news.transaction_id < ${this.horizon.limit} AS is_readable FROM ${merchants}
         LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
         LEFT JOIN events b ON b.position = c.position
        CROSS JOIN LATERAL (
@@ -102,22 +108,34 @@ export class MerchantsWithNews {
           WHERE e.merchant_id = m.id
             AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
           ORDER BY e.transaction_id, e.position LIMIT 1) AS news
-       ORDER BY m.id`;
+       ORDER BY m.id LIMIT ${limit}`;
   }
 
-  /** Merchants of events that have come since wait from now on, also for those behind a transaction that is under way. */
-  private async seeNew(): Promise<void> {
+  /**
+   * Merchants of events that have come since wait from now on, also for those behind a transaction that is under way. Positions are drawn
+   * before they are visible: what was the end two seconds ago is where is read from, once more after the last has settled.
+   * @returns false: there are too many to be read
+   */
+  private async seeNew(): Promise<boolean> {
     const [end] = await this.prisma.$queryRaw<{ last: bigint | null }[]>`SELECT max(position) AS last FROM events`;
-    const last = end?.last ?? 0n;
-    const [before, nowMs] = [this.seen, performance.now()];
-    this.seen = before?.last === last ? before : { last, sinceMs: nowMs };
-    if (before === null || nowMs - this.seen.sinceMs > SETTLED_MS) return;
-    if (last - before.last > MOST_NEW) {
-      this.sweptAtMs = Number.NEGATIVE_INFINITY;
-      return;
+    const [last, nowMs] = [end?.last ?? 0n, performance.now()];
+    const before = this.ends.at(-1);
+    const now = before?.last === last ? before : { last, sinceMs: nowMs };
+    const from = this.ends.findLast(({ sinceMs }) => nowMs - sinceMs >= SETTLED_MS) ?? this.ends[0];
+    const isSettled = this.readAtMs - now.sinceMs > SETTLED_MS;
+    const areTooMany = from !== undefined && last - from.last > MOST_NEW;
+    if (from !== undefined && !isSettled && !areTooMany) {
+      const rows = await this.prisma.$queryRaw<{ merchant_id: string }[]>`
+        SELECT DISTINCT merchant_id FROM events WHERE position > ${from.last - UNDER_WAY}::bigint AND position <= ${last}::bigint`;
+      for (const { merchant_id: id } of rows) this.waiting.add(id);
     }
-    const rows = await this.prisma.$queryRaw<{ merchant_id: string }[]>`
-      SELECT DISTINCT merchant_id FROM events WHERE position > ${before.last - UNDER_WAY}::bigint AND position <= ${last}::bigint`;
-    for (const { merchant_id: id } of rows) this.waiting.add(id);
+    this.readAtMs = nowMs;
+    const kept = areTooMany ? [] : this.ends.filter(({ sinceMs }) => from !== undefined && sinceMs >= from.sinceMs);
+    this.ends = kept.at(-1) === now ? kept : [...kept, now];
+    return !areTooMany;
   }
+}
+
+function readable(news: readonly News[]): string[] {
+  return news.filter(({ is_readable: isReadable }) => isReadable).map(({ id }) => id);
 }
