@@ -1,7 +1,7 @@
 import { Prisma, type PrismaService } from '#database';
 import type { EventHorizon } from '../events/event-horizon.js';
 
-/** Of one round; and of one question, where nobody else would be planned for meanwhile. */
+/** Merchants of one round, and of one question. */
 const MERCHANTS_AT_ONCE = 50;
 const ASKED_AT_ONCE = 200;
 /** How often every merchant is asked about, one read of an index each. */
