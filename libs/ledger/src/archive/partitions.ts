@@ -4,7 +4,7 @@ import type { ArchivedTable } from './archive-files.js';
 import type { ScannedRow } from './archive-rows.js';
 
 /** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
-export const PARTITIONED_TABLES = ['webhook_deliveries', 'webhook_attempts'] as const;
+export const PARTITIONED_TABLES = ['webhook_deliveries', 'webhook_attempts', 'events'] as const;
 type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
 /**
@@ -19,6 +19,12 @@ export async function makeNextPartition(run: RunStatement, table: PartitionedTab
 /** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of a month may not leave */
 export async function releaseWebhookPartitions(run: RunStatement, keepDays: number): Promise<string> {
   const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_webhook_partitions(${keepDays}::int4) AS step`);
+  return stepOf(row);
+}
+
+/** @returns `released`: there may be more; `none`: nothing is old enough, or events are being numbered anew */
+export async function releaseEventPartitions(run: RunStatement, keepDays: number): Promise<string> {
+  const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_event_partitions(${keepDays}::int4) AS step`);
   return stepOf(row);
 }
 
@@ -87,10 +93,12 @@ export async function readPartitions(run: RunStatement): Promise<PartitionReadin
   return row;
 }
 
-/** Whether the conversion to partitions stopped between its migrations: rows beyond its bound are refused. */
+/** Whether a conversion to partitions stopped between its migrations: rows beyond its bound are refused. */
 export async function isHalfPartitioned(run: RunStatement): Promise<boolean> {
   const rows = await run(Prisma.sql`
-    SELECT 1 FROM pg_constraint WHERE conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries')`);
+    SELECT 1 FROM pg_constraint
+     WHERE (conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries'))
+        OR (conname = 'events_in_first' AND conrelid = to_regclass('public.events'))`);
   return rows.length > 0;
 }
 
