@@ -5,6 +5,7 @@ import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, earlierTransactionsEnded, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { EventHorizon } from '../events/event-horizon.js';
+import { until } from '../../../../../libs/runtime/src/testing/until.js';
 import { MerchantsWithNews, SETTLED_MS } from './merchants-with-news.js';
 
 const LOG = createLogger('test', 'silent');
@@ -91,46 +92,56 @@ test('what was planned in part comes again in the next pass, without a sweep', a
   expect(await turns(found)).toEqual([]);
 });
 
-test('an event behind a transaction under way has its turn when that has ended, without a sweep', async () => {
-  const found = news();
-  await turns(found);
+/** An event of the second merchant is written and, after `during`, committed. */
+async function committedAfter(during: () => Promise<void>): Promise<void> {
   const writer = new pg.Client({ connectionString: database.url });
   await writer.connect();
   try {
     await writer.query('BEGIN');
     await happens([ids[1] ?? ''], writer);
-    await happens([ids[0] ?? '']);
-    expect(await turns(found)).toEqual([]);
-    await writer.query('COMMIT');
-    await earlierTransactionsEnded(owner);
-    expect(await turns(found)).toEqual(ids.slice(0, 2));
-  } finally {
-    await writer.end();
-  }
-});
-
-test('an event that is committed long after a thousand others is found by the next sweep', async () => {
-  const found = news(300);
-  await turns(found);
-  const writer = new pg.Client({ connectionString: database.url });
-  await writer.connect();
-  try {
-    await writer.query('BEGIN');
-    await happens([ids[1] ?? ''], writer);
-    for (let round = 0; round < 10; round += 1) await happens(ids.slice(2));
-    for (let round = 0; round < 3; round += 1) {
-      await turns(found);
-      await delay(SETTLED_MS + 100);
-    }
+    await during();
     await writer.query('COMMIT');
   } finally {
     await writer.end();
   }
   await earlierTransactionsEnded(owner);
+}
+
+/** All that have had a turn until this one has. */
+async function turnsUntil(found: MerchantsWithNews, id: string | undefined): Promise<string[]> {
   const had: string[] = [];
-  const deadline = performance.now() + 60_000;
-  while (!had.includes(ids[1] ?? '') && performance.now() < deadline) had.push(...(await turns(found)));
-  expect(had).toContain(ids[1]);
+  await until(
+    'it has its turn',
+    async () => {
+      had.push(...(await turns(found)));
+      return had;
+    },
+    (soFar) => soFar.includes(id ?? ''),
+  );
+  return had;
+}
+
+test('an event behind a transaction under way has its turn when that has ended, without a sweep', async () => {
+  const found = news();
+  await turns(found);
+  await committedAfter(async () => {
+    await happens([ids[0] ?? '']);
+    expect(await turns(found)).toEqual([]);
+  });
+  expect(await turns(found)).toEqual(ids.slice(0, 2));
+});
+
+test('an event that is committed long after a thousand others is found by the next sweep', async () => {
+  const found = news(300);
+  await turns(found);
+  await committedAfter(async () => {
+    for (let round = 0; round < 10; round += 1) await happens(ids.slice(2));
+    for (let round = 0; round < 3; round += 1) {
+      await turns(found);
+      await delay(SETTLED_MS + 100);
+    }
+  });
+  expect(await turnsUntil(found, ids[1])).toContain(ids[1]);
   expect(await turns(found)).toEqual([]);
 });
 
@@ -141,10 +152,7 @@ test('in a database that was put back, with fewer events, nothing is missed', as
   await turns(found);
   await owner.query('DELETE FROM events; DELETE FROM webhook_cursors; ALTER SEQUENCE events_position_seq RESTART');
   await published([ids[7] ?? '']);
-  const had: string[] = [];
-  const deadline = performance.now() + 60_000;
-  while (had.length === 0 && performance.now() < deadline) had.push(...(await turns(found)));
-  expect(had).toEqual([ids[7]]);
+  expect(await turnsUntil(found, ids[7])).toEqual([ids[7]]);
 });
 
 test('at rest only the end of the log is asked for', async () => {
