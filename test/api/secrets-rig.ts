@@ -85,7 +85,9 @@ export class SecretsRig {
     });
     const relayLogger = createLogger('device-relay', 'trace', { write: (line: string) => void this.log.push(line) });
     const relayMetrics = new Metrics('device-relay');
-    const relaySettings = readSettings(RELAY_SETTINGS, { ...env, HEALTH_POLL_MS: '1000' });
+    // A machine may have several addresses; this relay has no neighbours.
+    const relayEnv = { ...env, RELAY_URL: 'http://127.0.0.1', HEALTH_POLL_MS: '1000' };
+    const relaySettings = readSettings(RELAY_SETTINGS, relayEnv);
     const relay = await createFastifyNestApp(RelayModule.create(relaySettings, relayLogger, relayMetrics), {
       ...{ logger: relayLogger, metrics: relayMetrics },
     });

@@ -174,6 +174,8 @@ describe('from there alone', () => {
       ...{
         PAYMENTS_SIM_PORT: portOf(4),
         LINK_PUBLIC_URL: `ws://127.0.0.1:${portOf(1)}/link`,
+        // A container has one address, the machine of this test may have several.
+        RELAY_URL: `http://127.0.0.1:${portOf(1)}`,
         STOP_LISTENER_AFTER_MS: '0',
       },
     };

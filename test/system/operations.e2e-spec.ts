@@ -220,7 +220,8 @@ describe('starting', () => {
     await once(taken, 'listening');
     const port = String((taken.address() as AddressInfo).port);
     const env = { DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey, LOG_LEVEL: 'silent' };
-    const ended = await startBadly(program, { ...env, GATEWAY_PORT: port, RELAY_PORT: port });
+    const ports = { GATEWAY_PORT: port, RELAY_PORT: port, RELAY_URL: `http://127.0.0.1:${port}` };
+    const ended = await startBadly(program, { ...env, ...ports });
     taken.close();
     expectOneSentence(ended, new RegExp(`:${port} is in use`));
   });

@@ -42,7 +42,7 @@ async function jumpClocks({ stage, size, chance, prefix }: CaseRun, library: str
     FAKETIME_NO_CACHE: '1',
     DONT_FAKE_MONOTONIC: '1',
   };
-  const url = `http://127.0.0.1:${port}`;
+  const [url, relayUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${port + 1}`];
   const gateway = new Program(
     'gateway-clock',
     'gateway/src/main.js',
@@ -52,8 +52,8 @@ async function jumpClocks({ stage, size, chance, prefix }: CaseRun, library: str
   const relay = new Program(
     'relay-clock',
     'device-relay/src/main.js',
-    { ...env, RELAY_PORT: String(port + 1) },
-    `http://127.0.0.1:${port + 1}/readyz`,
+    { ...env, RELAY_URL: relayUrl, RELAY_PORT: String(port + 1) },
+    `${relayUrl}/readyz`,
   );
   try {
     await Promise.all([gateway.start(), relay.start()]);

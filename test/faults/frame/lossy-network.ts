@@ -5,9 +5,10 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Carries connections of the far side to the socket file, which lies in no network. */
+/** Carries connections of the far side to the socket file, which lies in no network, as long as its input is open. */
 const FORWARDER = `
 const net = require('node:net');
+process.stdin.on('end', () => process.exit()).resume();
 net.createServer((near) => {
   const far = net.connect(process.argv[1]);
   for (const [from, to] of [[near, far], [far, near]]) {
@@ -15,19 +16,24 @@ net.createServer((near) => {
     from.on('close', () => to.destroy());
     from.pipe(to);
   }
-}).listen(5432, '0.0.0.0', () => console.log('listening'));`;
+}).listen(5432, '0.0.0.0', () => console.log('ready'));`;
+
+/** Keeps a network namespace as long as its input is open. */
+const KEEPER = "process.stdin.on('end', () => process.exit()).resume(); console.log('ready');";
 
 /**
  * A way to a server over three network namespaces, on which packets of chosen connections are lost for good: by the kernel, on
- * a router in the middle, so that neither side notices. Only root on Linux may make one.
+ * a router in the middle, so that neither side notices. Only root on Linux may make one. The namespaces have no names: they
+ * are those of two processes that end with this one, however it ends, and the kernel takes addresses and routes with them.
  */
 export class LossyNetwork {
   private readonly addresses: { near: string; router: string; gate: string; far: string };
-  private readonly names: { router: string; far: string; link: string };
   private readonly folder = mkdtempSync(join(tmpdir(), 'fiscal-lossy-'));
   private readonly lost = new Set<number>();
+  private readonly processes: ChildProcess[] = [];
   private server: Server | null = null;
-  private forwarder: ChildProcess | null = null;
+  private readonly link = `fr${process.pid}`;
+  private routerPid = 0;
 
   private constructor(private readonly targetPort: number) {
     // Of the range that is set aside for tests of networks (RFC 2544).
@@ -38,7 +44,6 @@ export class LossyNetwork {
       gate: `198.19.${net}.1`,
       far: `198.19.${net}.2`,
     };
-    this.names = { router: `fr${process.pid}r`, far: `fr${process.pid}f`, link: `fr${process.pid}` };
   }
 
   /** @returns null where this machine does not let us */
@@ -46,8 +51,7 @@ export class LossyNetwork {
     if (process.platform !== 'linux' || process.getuid?.() !== 0) return null;
     const network = new LossyNetwork(targetPort);
     try {
-      network.build();
-      await network.forward();
+      await network.build();
       return network;
     } catch {
       await network.close();
@@ -65,43 +69,44 @@ export class LossyNetwork {
     for (const port of ports) {
       this.lost.add(port);
       for (const side of ['sport', 'dport']) {
-        ip('-n', this.names.router, 'rule', 'add', 'ipproto', 'tcp', side, String(port), 'blackhole');
+        within(this.routerPid, 'ip', 'rule', 'add', 'ipproto', 'tcp', side, String(port), 'blackhole');
       }
     }
     return ports.length;
   }
 
   async close(): Promise<void> {
-    this.forwarder?.kill('SIGKILL');
     this.server?.close();
-    spawnSync('ip', ['link', 'del', `${this.names.link}a`]);
-    for (const name of [this.names.router, this.names.far]) spawnSync('ip', ['netns', 'del', name]);
+    // The kernel would take it with the namespaces, but only when the last retransmission in them has been given up.
+    spawnSync('ip', ['link', 'del', this.link]);
+    await Promise.all(this.processes.map(endOf));
     rmSync(this.folder, { recursive: true, force: true });
-    await Promise.resolve();
   }
 
-  private build(): void {
+  private async build(): Promise<void> {
     const { near, router, gate, far } = this.addresses;
-    const { router: routerName, far: farName, link } = this.names;
-    for (const name of [routerName, farName]) ip('netns', 'add', name);
-    ip('link', 'add', `${link}a`, 'type', 'veth', 'peer', 'name', 'near', 'netns', routerName);
-    ip('-n', routerName, 'link', 'add', 'far', 'type', 'veth', 'peer', 'name', 'near', 'netns', farName);
-    ip('addr', 'add', `${near}/30`, 'dev', `${link}a`);
-    ip('link', 'set', `${link}a`, 'up');
-    for (const [name, device, address] of [
-      [routerName, 'near', router],
-      [routerName, 'far', gate],
-      [farName, 'near', far],
+    const routerPid = await this.ownNetwork(KEEPER);
+    const farPid = await this.ownNetwork(FORWARDER, await this.listen());
+    this.routerPid = routerPid;
+    run('ip', 'link', 'add', this.link, 'type', 'veth', 'peer', 'name', 'near', 'netns', String(routerPid));
+    within(routerPid, 'ip', 'link', 'add', 'far', 'type', 'veth', 'peer', 'name', 'near', 'netns', String(farPid));
+    run('ip', 'addr', 'add', `${near}/30`, 'dev', this.link);
+    run('ip', 'link', 'set', this.link, 'up');
+    for (const [pid, device, address] of [
+      [routerPid, 'near', router],
+      [routerPid, 'far', gate],
+      [farPid, 'near', far],
     ] as const) {
-      ip('-n', name, 'addr', 'add', `${address}/30`, 'dev', device);
-      ip('-n', name, 'link', 'set', device, 'up');
+      within(pid, 'ip', 'addr', 'add', `${address}/30`, 'dev', device);
+      within(pid, 'ip', 'link', 'set', device, 'up');
     }
-    ip('-n', farName, 'route', 'add', 'default', 'via', gate);
-    ip('route', 'add', `${far}/32`, 'via', router);
-    ip('netns', 'exec', routerName, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
+    within(farPid, 'ip', 'route', 'add', 'default', 'via', gate);
+    run('ip', 'route', 'add', `${far}/32`, 'via', router);
+    within(routerPid, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
   }
 
-  private async forward(): Promise<void> {
+  /** A socket file through which connections go on to the server. */
+  private async listen(): Promise<string> {
     const file = join(this.folder, 'database.sock');
     this.server = createServer((near) => {
       const far = connect(this.targetPort, '127.0.0.1');
@@ -116,19 +121,36 @@ export class LossyNetwork {
     });
     this.server.listen(file);
     await once(this.server, 'listening');
-    const command = ['netns', 'exec', this.names.far, process.execPath, '-e', FORWARDER, file];
-    this.forwarder = spawn('ip', command, { stdio: ['ignore', 'pipe', 'ignore'] });
-    if (!this.forwarder.stdout) throw new Error('the forwarder has no output');
+    return file;
+  }
+
+  /** @returns the process whose network namespace is a new one */
+  private async ownNetwork(program: string, ...args: string[]): Promise<number> {
+    const command = ['--net', process.execPath, '-e', program, ...args];
+    const child = spawn('unshare', command, { stdio: ['pipe', 'pipe', 'ignore'] });
+    this.processes.push(child);
     await Promise.race([
-      once(this.forwarder.stdout, 'data'),
-      once(this.forwarder, 'exit').then(() => Promise.reject(new Error('the forwarder did not start'))),
+      once(child.stdout, 'data'),
+      once(child, 'exit').then(() => Promise.reject(new Error('no network of its own'))),
     ]);
+    return child.pid ?? 0;
   }
 }
 
-function ip(...args: string[]): void {
-  const { status, stderr } = spawnSync('ip', args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr}`);
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+function within(pid: number, ...command: string[]): void {
+  run('nsenter', `--net=/proc/${pid}/ns/net`, ...command);
+}
+
+function run(program: string, ...args: string[]): void {
+  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
 }
 
 /** Of this network namespace's connections to an address, as the kernel lists them. */
