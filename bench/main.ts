@@ -6,6 +6,7 @@ import { benchCatalog } from './catalog.js';
 import { benchConsole } from './console.js';
 import { benchCost } from './cost.js';
 import { benchDispatch } from './dispatch.js';
+import { benchEventPartitions } from './event-partitions.js';
 import { benchFleet } from './fleet.js';
 import { benchFloods } from './floods/floods.js';
 import { benchHostile } from './hostile.js';
@@ -94,6 +95,12 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   },
   console: (quick) =>
     benchConsole(quick ? { sizes: [5_000, 50_000], rounds: 3 } : { sizes: [10_000, 1_000_000], rounds: 9 }),
+  'event-partitions': (quick) =>
+    benchEventPartitions(
+      quick
+        ? { rounds: 3, merchants: 1_000, eventsOfMerchant: 40, calls: 500 }
+        : { rounds: 9, merchants: 10_000, eventsOfMerchant: 40, calls: 2_000 },
+    ),
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),

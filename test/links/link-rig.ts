@@ -227,6 +227,7 @@ export class LinkRig {
         ARCHIVE_DIR: undefined,
         ATTEMPTS_KEEP_DAYS: 395,
         WEBHOOK_KEEP_DAYS: 30,
+        EVENTS_KEEP_DAYS: undefined,
       },
       ...{ TRACES_URL: undefined, TRACES_SAMPLE: 0, TRACES_HEADERS: {} },
     };

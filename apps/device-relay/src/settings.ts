@@ -47,6 +47,7 @@ export const SETTINGS = {
   ARCHIVE_DIR: path().optional(),
   ATTEMPTS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
+  EVENTS_KEEP_DAYS: integer({ min: 30, max: 36_500 }).optional(),
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
@@ -60,7 +61,7 @@ export type RelaySettings = Settings<typeof SETTINGS>;
 /** @throws SettingsError naming every bad setting */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): RelaySettings {
   const settings = readSettings(SETTINGS, env);
-  const { RELAY_URL, RELAY_WORKERS } = settings;
+  const { RELAY_URL, RELAY_WORKERS, EVENTS_KEEP_DAYS, WEBHOOK_KEEP_DAYS } = settings;
   // Each worker announces this address with a port of its own, and what answers there speaks no TLS.
   if (RELAY_WORKERS > 1 && RELAY_URL !== undefined && new URL(RELAY_URL).protocol === 'https:')
     throw new SettingsError([
@@ -69,7 +70,19 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): RelaySetting
         fault: 'must begin with http:// where RELAY_WORKERS is more than 1: ports of workers have no TLS',
       },
     ]);
+  if (EVENTS_KEEP_DAYS !== undefined && EVENTS_KEEP_DAYS < WEBHOOK_KEEP_DAYS)
+    throw new SettingsError([
+      {
+        key: 'EVENTS_KEEP_DAYS',
+        fault: `must be at least WEBHOOK_KEEP_DAYS, which is ${WEBHOOK_KEEP_DAYS}: a delivery is shown with its event`,
+      },
+    ]);
   return settings;
+}
+
+/** Of events; as long as deliveries at least, which are shown with theirs. */
+export function eventsKeepDays({ EVENTS_KEEP_DAYS, WEBHOOK_KEEP_DAYS }: RelaySettings): number {
+  return EVENTS_KEEP_DAYS ?? Math.max(90, WEBHOOK_KEEP_DAYS);
 }
 
 function timeOfDay(raw: string): string {

@@ -72,6 +72,7 @@ export {
   readPartitions,
   readReleasedRows,
   releasedPartitions,
+  releaseEventPartitions,
   releaseWebhookPartitions,
   type PartitionReading,
   type ReleasedPartition,

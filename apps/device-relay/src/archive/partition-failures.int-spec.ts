@@ -40,7 +40,10 @@ afterEach(async () => {
 const keeper = (): PartitionKeeper =>
   new PartitionKeeper(
     database.url,
-    { ...PARTITION_OPTIONS, ...{ pauseMs: 0, tries: 2, retryMs: 5, keepDays: 30, folder, maxRows: 30, rowsAtOnce: 7 } },
+    {
+      ...PARTITION_OPTIONS,
+      ...{ pauseMs: 0, tries: 2, retryMs: 5, keepDays: 30, keepEventsDays: 30, folder, maxRows: 30, rowsAtOnce: 7 },
+    },
     logger,
   );
 

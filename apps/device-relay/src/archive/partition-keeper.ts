@@ -13,6 +13,7 @@ import {
   PARTITIONED_TABLES,
   readReleasedRows,
   releasedPartitions,
+  releaseEventPartitions,
   releaseWebhookPartitions,
   type ArchiveRow,
   type ReleasedPartition,
@@ -39,6 +40,8 @@ const MOST_STEPS = 60;
 export interface PartitionOptions {
   /** Days that a delivery is kept after its last attempt. */
   keepDays: number;
+  /** Days that an event is kept; with a folder only, without one all stay. */
+  keepEventsDays: number;
   /** Where what leaves is archived; null: nowhere. */
   folder: string | null;
   rowsAtOnce: number;
@@ -58,9 +61,9 @@ export const PARTITION_OPTIONS = {
 };
 
 /**
- * Keeps the partitions of webhook deliveries and their attempts, one relay at a time: makes those of the next months, takes off what is older
- * than it is kept, and drops that, with ARCHIVE_DIR only when files hold it. Each step is one transaction of the database and is found by
- * the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
+ * Keeps the partitions of events, webhook deliveries and their attempts, one relay at a time: makes those of the next months, takes off what
+ * is older than it is kept, and drops that, with ARCHIVE_DIR only when files hold it. Each step is one transaction of the database and is
+ * found by the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
  */
 export class PartitionKeeper {
   private readonly files: ArchiveFiles | null;
@@ -92,15 +95,20 @@ export class PartitionKeeper {
 
   private async work(run: RunStatement): Promise<void> {
     await this.makeAhead(run);
-    const isHeld = await this.release(run);
+    // What was brought back is in the oldest partition, and would be taken off with the next one.
+    const mayRelease = !(await hasRestoredPartitions(run, RESTORED_DAYS));
+    const isHeld = mayRelease && (await this.releaseDeliveries(run));
     // Before the archives: those of a large month take more than a round.
-    if (!this.isStopping) await notePartitionRound(run, isHeld);
+    if (!this.isStopping) await notePartitionRound(run, 'webhooks', isHeld);
     if (this.files) await expectKnownFolder(run, 'partitions', this.files, this.logger);
-    await this.leaveEach(run, await releasedPartitions(run));
+    const failures = this.files && mayRelease ? await this.releaseEvents(run) : [];
+    if (failures.length === 0 && !this.isStopping) await notePartitionRound(run, 'events', false);
+    failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
+    if (failures.length > 0) throw failures[0];
   }
 
-  /** One that cannot leave keeps no other one here. @throws the first failure, at the end */
-  private async leaveEach(run: RunStatement, partitions: readonly ReleasedPartition[]): Promise<void> {
+  /** One that cannot leave keeps no other one here. @returns what failed */
+  private async leaveEach(run: RunStatement, partitions: readonly ReleasedPartition[]): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (const partition of partitions)
       await this.leave(run, partition).catch((error: unknown) => {
@@ -110,7 +118,7 @@ export class PartitionKeeper {
         );
         failures.push(error);
       });
-    if (failures.length > 0) throw failures[0];
+    return failures;
   }
 
   private async makeAhead(run: RunStatement): Promise<void> {
@@ -129,14 +137,25 @@ export class PartitionKeeper {
   }
 
   /** @returns whether what is old enough has to stay */
-  private async release(run: RunStatement): Promise<boolean> {
-    // What was brought back is in the oldest partition, and would be taken off with the next one.
-    if (await hasRestoredPartitions(run, RESTORED_DAYS)) return false;
+  private async releaseDeliveries(run: RunStatement): Promise<boolean> {
     let step = 'released';
     for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
       step = await this.patiently(run, SHUTTING_MS, () => releaseWebhookPartitions(run, this.options.keepDays));
     if (step === 'held') this.logger.warn('an old month of deliveries stays: too many of them are not finished');
     return step === 'held';
+  }
+
+  /** What is needed of a month still is copied before the table is shut: only that takes long, and it asks for its locks patiently itself. */
+  private async releaseEvents(run: RunStatement): Promise<unknown[]> {
+    try {
+      let step = 'released';
+      for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
+        step = await releaseEventPartitions(run, this.options.keepEventsDays);
+      return [];
+    } catch (error) {
+      this.logger.error({ err: error }, 'an old month of events was not taken off');
+      return [error];
+    }
   }
 
   private async leave(run: RunStatement, partition: ReleasedPartition): Promise<void> {

@@ -4,14 +4,14 @@ import { readPartitions, type PartitionReading, type RunStatement } from '#ledge
 import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 import { LanesModule } from '../lanes/lanes.module.js';
-import type { RelaySettings } from '../settings.js';
+import { eventsKeepDays, type RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { PARTITION_OPTIONS, PartitionKeeper } from './partition-keeper.js';
 
 const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
 
-/** Keeps the partitions of webhook deliveries (docs/database.md, "Partitions"). */
+/** Keeps the partitions of events and webhook deliveries (docs/database.md, "Partitions"). */
 @Module({
   imports: [LanesModule],
   providers: [
@@ -20,7 +20,8 @@ const FIRST_AFTER_MS = 60_000;
       inject: [SETTINGS_TOKEN, LOGGER],
       useFactory: (settings: RelaySettings, logger: Logger): PartitionKeeper => {
         const { ARCHIVE_DIR: folder = null, WEBHOOK_KEEP_DAYS: keepDays } = settings;
-        return new PartitionKeeper(sessionsAt(settings), { ...PARTITION_OPTIONS, folder, keepDays }, logger);
+        const options = { ...PARTITION_OPTIONS, folder, keepDays, keepEventsDays: eventsKeepDays(settings) };
+        return new PartitionKeeper(sessionsAt(settings), options, logger);
       },
     },
   ],

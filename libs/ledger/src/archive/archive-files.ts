@@ -7,7 +7,7 @@ import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 
 /** Whose rows an archive may hold: a name of an archive begins with it. */
-export const ARCHIVED_TABLES = ['attempts', 'webhook_deliveries', 'webhook_attempts'] as const;
+export const ARCHIVED_TABLES = ['attempts', 'webhook_deliveries', 'webhook_attempts', 'events'] as const;
 export type ArchivedTable = (typeof ARCHIVED_TABLES)[number];
 
 /** What an archive holds, and how to find out whether it still does. */

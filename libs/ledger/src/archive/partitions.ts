@@ -4,7 +4,7 @@ import type { ArchivedTable } from './archive-files.js';
 import type { ScannedRow } from './archive-rows.js';
 
 /** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
-export const PARTITIONED_TABLES = ['webhook_deliveries', 'webhook_attempts'] as const;
+export const PARTITIONED_TABLES = ['webhook_deliveries', 'webhook_attempts', 'events'] as const;
 type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
 /**
@@ -19,6 +19,12 @@ export async function makeNextPartition(run: RunStatement, table: PartitionedTab
 /** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of a month may not leave */
 export async function releaseWebhookPartitions(run: RunStatement, keepDays: number): Promise<string> {
   const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_webhook_partitions(${keepDays}::int4) AS step`);
+  return stepOf(row);
+}
+
+/** @returns `released`: there may be more; `none`: nothing is old enough, or events are being numbered anew */
+export async function releaseEventPartitions(run: RunStatement, keepDays: number): Promise<string> {
+  const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_event_partitions(${keepDays}::int4) AS step`);
   return stepOf(row);
 }
 
@@ -55,16 +61,23 @@ export async function dropReleasedPartition(
   return row?.is_gone === true;
 }
 
-/** That a round made and took off what it was to, by the database's clock: archives of what it took off may take days. */
-export async function notePartitionRound(run: RunStatement, isHeld: boolean): Promise<void> {
+/**
+ * That a round made and took off what it was to, by the database's clock: archives of what it took off may take days. Of events apart, which
+ * leave only where the folder of archives is the known one.
+ */
+export async function notePartitionRound(
+  run: RunStatement,
+  keeper: 'webhooks' | 'events',
+  isHeld: boolean,
+): Promise<void> {
   await run(Prisma.sql`
-    UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = 'webhooks'`);
+    UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = ${keeper}`);
 }
 
 export interface PartitionReading {
-  /** From now to the lower bound of the last partition, of the table that has the fewest. */
+  /** From now to the lower bound of the last partition, of the table that has the fewest; 0: a conversion stopped half-way. */
   daysAhead: number;
-  /** Since a round last made and took off what it was to. */
+  /** Since a round last made and took off what it was to, of webhooks or of events, whichever is longer ago. */
   keptSeconds: number;
   isHeld: boolean;
   /** Taken off, and not dropped yet. */
@@ -73,25 +86,28 @@ export interface PartitionReading {
   waitingSeconds: number;
 }
 
+const HALF_PARTITIONED = Prisma.sql`
+  SELECT 1 FROM pg_constraint
+   WHERE (conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries'))
+      OR (conname = 'events_in_first' AND conrelid = to_regclass('public.events'))`;
+
 export async function readPartitions(run: RunStatement): Promise<PartitionReading> {
   const [row] = await run<PartitionReading>(Prisma.sql`
-    SELECT (SELECT extract(epoch FROM min(time_of_id(p.lower_id)) - now()) / 86400
-              FROM partitioned_tables() t, partitions_of(t.name) p WHERE p.upper_id IS NULL)::float8 AS "daysAhead",
+    SELECT CASE WHEN EXISTS (${HALF_PARTITIONED}) THEN 0 ELSE
+             (SELECT extract(epoch FROM min(time_of_id(p.lower_id)) - now()) / 86400
+                FROM partitioned_tables() t, partitions_of(t.name) p WHERE p.upper_id IS NULL) END::float8 AS "daysAhead",
            extract(epoch FROM now() - r.ended_at)::float8 AS "keptSeconds", r.is_held AS "isHeld",
            w.waiting, greatest(w.seconds, 0)::float8 AS "waitingSeconds"
-      FROM partition_rounds r,
+      FROM (SELECT min(ended_at) AS ended_at, bool_or(is_held) AS is_held FROM partition_rounds) r,
            (SELECT count(*)::int4 AS waiting, extract(epoch FROM now() - min(released_at)) AS seconds
-              FROM released_partitions WHERE dropped_at IS NULL) w
-     WHERE r.keeper = 'webhooks'`);
+              FROM released_partitions WHERE dropped_at IS NULL) w`);
   if (!row) throw new Error('the database returned nothing');
   return row;
 }
 
-/** Whether the conversion to partitions stopped between its migrations: rows beyond its bound are refused. */
+/** Whether a conversion to partitions stopped between its migrations: rows beyond its bound are refused. */
 export async function isHalfPartitioned(run: RunStatement): Promise<boolean> {
-  const rows = await run(Prisma.sql`
-    SELECT 1 FROM pg_constraint WHERE conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries')`);
-  return rows.length > 0;
+  return (await run(HALF_PARTITIONED)).length > 0;
 }
 
 function stepOf(row: { step: string } | undefined): string {

@@ -41,17 +41,17 @@ export async function closeAged(): Promise<void> {
 }
 
 /** The first of the month that is so many months from this one. */
-function monthAt(months: number): Date {
+export function monthAt(months: number): Date {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
 }
 
-const bound = (months: number): string => firstIdAt('dlv', monthAt(months));
 export const suffix = (months: number): string => monthAt(months).toISOString().slice(0, 7).replace('-', '');
 
 /** As if it had been converted five months ago, and no keeper had come since: the last partition begins with the next month. */
 async function age(): Promise<void> {
   for (const table of PARTITIONED_TABLES) {
+    const bound = (months: number): string => firstIdAt(table === 'events' ? 'evt' : 'dlv', monthAt(months));
     const { rows } = await at.owner.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
     for (const { name } of rows) await at.owner.query(`DROP TABLE parts.${name}`);
     const create = (name: string, bounds: string): Promise<unknown> =>
@@ -100,14 +100,14 @@ export async function deliver(count: number, given: Made): Promise<string[]> {
 export function keeper(options: Partial<typeof PARTITION_OPTIONS> & { folder?: string } = {}): PartitionKeeper {
   return new PartitionKeeper(
     at.database.url,
-    { ...PARTITION_OPTIONS, ...{ pauseMs: 0, retryMs: 5, keepDays: 30, folder: null }, ...options },
+    { ...PARTITION_OPTIONS, ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30, folder: null }, ...options },
     logger,
   );
 }
 
 /** As an archive would hold it, by delivery and number. */
 export async function rowsOf(table: string): Promise<string[]> {
-  const key = table.includes('webhook_attempts') ? 'delivery_id, number' : 'id';
+  const key = table.includes('webhook_attempts') ? 'delivery_id, number' : table.includes('events') ? 'position' : 'id';
   const { rows } = await at.owner.query<{ line: string }>(
     `SELECT to_jsonb(t)::text AS line FROM ${table} t ORDER BY ${key}`,
   );
@@ -141,9 +141,10 @@ export async function released(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-export async function tables(): Promise<number> {
+export async function tables(like = 'webhook_%'): Promise<number> {
   const { rows } = await at.owner.query<{ n: number }>(
-    `SELECT count(*)::int4 AS n FROM pg_class WHERE relnamespace = to_regnamespace('parts') AND relkind = 'r'`,
+    `SELECT count(*)::int4 AS n FROM pg_class WHERE relnamespace = to_regnamespace('parts') AND relkind = 'r' AND relname LIKE $1`,
+    [like],
   );
   return rows[0]?.n ?? 0;
 }

@@ -10,13 +10,14 @@ import { EventReader } from './event-reader.js';
 // A server of its own: a transaction in flight holds up the readers of every database on the server.
 let server: OwnServer;
 let url: string;
+let ownerUrl: string;
 let prisma: PrismaService;
 let horizon: EventHorizon;
 let reader: EventReader;
 
 beforeAll(async () => {
   server = await startOwnServer();
-  ({ url } = await server.migratedDatabase());
+  ({ url, ownerUrl } = await server.migratedDatabase());
   prisma = new PrismaService({ url, poolSize: 4, applicationName: 'horizon', lockTimeoutMs: 400 });
   horizon = new EventHorizon(prisma, createLogger('test', 'silent'));
   horizon.onApplicationBootstrap();
@@ -50,10 +51,13 @@ const idsOf = async (merchantId: string, after = 0n): Promise<string[]> =>
 test('transactions of strangers are passed once they are too old to write events; one that has written some is waited for', async () => {
   const [stranger, writer, quick] = [await session(), await session(), await session()];
   const elsewhere = await session(server.adminUrl);
-  for (const client of [stranger, elsewhere]) {
+  // As a migration that checks a constraint beside the writers of a large table.
+  const migration = await session(ownerUrl);
+  for (const client of [stranger, elsewhere, migration]) {
     await client.query('BEGIN');
     await client.query('SELECT pg_current_xact_id()');
   }
+  await migration.query('LOCK TABLE events IN SHARE UPDATE EXCLUSIVE MODE');
   const first = await write(quick, 'mer_a');
   expect(await idsOf('mer_a')).toEqual([]);
   await untilTrue(async () => (await idsOf('mer_a')).length > 0, 'the strangers are passed');
@@ -72,7 +76,7 @@ test('transactions of strangers are passed once they are too old to write events
   expect(await idsOf('mer_a')).toEqual([first, early, late, later]);
 
   await expect(write(stranger, 'mer_a')).rejects.toMatchObject({ code: '25P04' });
-  await Promise.all([stranger, writer, quick, elsewhere].map((client) => client.end()));
+  await Promise.all([stranger, writer, quick, elsewhere, migration].map((client) => client.end()));
 });
 
 test('a transaction that does nothing is ended by the server after seconds: its session belongs to a program', async () => {

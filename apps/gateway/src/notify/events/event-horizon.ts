@@ -104,7 +104,7 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
                   AND own.mode = 'ExclusiveLock' AND own.granted
                   AND held.locktype = 'relation' AND held.relation = 'events'::regclass
                   AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                  AND held.mode NOT IN ('AccessShareLock', 'RowShareLock')) AS is_harmless
+                  AND held.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareUpdateExclusiveLock')) AS is_harmless
         FROM pg_snapshot_xip(pg_current_snapshot()) AS x(id) ORDER BY x.id`;
     const harmless = flights.filter((flight) => flight.is_harmless).map(({ id }) => id);
     const added = harmless.filter((id) => !this.harmless.includes(id));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { BEGINNING, type EventPlace } from './event-cursor.js';
 import { EventHorizon } from './event-horizon.js';
 import type { EventRow } from './event-row.js';
@@ -42,20 +42,25 @@ export class EventReader {
         FROM events e
        WHERE e.merchant_id = ${merchantId}
          AND (e.transaction_id, e.position)
-             > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = ${after}::bigint), '0'::xid8), ${after}::bigint)
+             > (${transactionOf(after)}, ${after}::bigint)
          AND e.transaction_id < ${this.horizon.limit}
        ORDER BY e.transaction_id, e.position LIMIT ${limit}`;
   }
 
-  /** The same of one receipt, payment, device …, by an index of its own. */
-  readOfSubject(merchantId: string, subjectId: string, after: bigint, limit: number): Promise<EventRow[]> {
+  /** The same of one receipt, payment, device …, by an index of its own, as far as `upTo`: a position of the same merchant's. */
+  readOfSubject(
+    { merchantId, subjectId }: { merchantId: string; subjectId: string },
+    { after, upTo }: { after: bigint; upTo: bigint },
+    limit: number,
+  ): Promise<EventRow[]> {
     return this.prisma.$queryRaw<EventRow[]>`
       SELECT e.position, e.id, e.merchant_id, e.type, e.subject_id, e.data, e.created_at
         FROM events e
        WHERE e.subject_id = ${subjectId} AND e.merchant_id = ${merchantId}
          AND (e.transaction_id, e.position)
-             > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = ${after}::bigint), '0'::xid8), ${after}::bigint)
-         AND e.transaction_id < ${this.horizon.limit}
+             > (${transactionOf(after)}, ${after}::bigint)
+         AND (e.transaction_id, e.position)
+             <= ((SELECT b.transaction_id FROM events b WHERE b.position = ${upTo}::bigint), ${upTo}::bigint)
        ORDER BY e.transaction_id, e.position LIMIT ${limit}`;
   }
 
@@ -66,6 +71,17 @@ export class EventReader {
        WHERE e.merchant_id = ${merchantId} AND e.transaction_id < ${this.horizon.limit}
        ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1`;
     return row ?? BEGINNING;
+  }
+
+  /** The last event that readers may see now, of those at a place or behind it; null: there is none. */
+  async endBehind(merchantId: string, after: bigint): Promise<EventPlace | null> {
+    const [row] = await this.prisma.$queryRaw<EventPlace[]>`
+      SELECT e.position, e.id FROM events e
+       WHERE e.merchant_id = ${merchantId} AND e.transaction_id < ${this.horizon.limit}
+         AND (e.transaction_id, e.position)
+             >= (${transactionOf(after)}, ${after}::bigint)
+       ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1`;
+    return row ?? null;
   }
 
   /** What follows each of these places, of any merchants, in one statement: for readers that wait for what comes. */
@@ -101,4 +117,10 @@ export class EventReader {
       SELECT 1 FROM events WHERE position = ${position}::bigint AND id = ${id} AND merchant_id = ${merchantId}`;
     return rows.length === 1;
   }
+}
+
+/** Of an event that has left meanwhile there is none, and nothing follows it: its reader asks again, and learns that its place is lost. */
+function transactionOf(position: bigint): Prisma.Sql {
+  if (position === 0n) return Prisma.sql`'0'::xid8`;
+  return Prisma.sql`(SELECT b.transaction_id FROM events b WHERE b.position = ${position}::bigint)`;
 }

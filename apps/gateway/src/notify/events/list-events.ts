@@ -44,15 +44,16 @@ export class ListEvents {
     const { position: after } = await this.placeOf(merchantId, query.cursor);
     const patterns = query.type?.split(',') ?? ['*'];
     const readLimit = query.type === undefined ? limit + 1 : READ_WITH_FILTER;
-    const rows = await this.read({ merchantId, subjectId: query.subject_id }, after, readLimit);
+    const { rows, end } = await this.read({ merchantId, subjectId: query.subject_id }, after, readLimit);
     const wanted = rows.filter(({ type }) => wants(patterns, type));
     const isCut = wanted.length > limit;
+    const hasMore = isCut || rows.length === readLimit;
     const page = wanted.slice(0, limit);
-    const last = isCut ? page.at(-1) : rows.at(-1);
+    const last = isCut ? page.at(-1) : hasMore ? rows.at(-1) : (end ?? rows.at(-1));
     return {
       data: page.map(eventView),
       next_cursor: last ? cursorOf(last) : (query.cursor ?? null),
-      has_more: isCut || rows.length === readLimit,
+      has_more: hasMore,
     };
   }
 
@@ -66,12 +67,19 @@ export class ListEvents {
     throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
   }
 
-  private read(
+  /**
+   * @returns of a subject also the end of the whole feed, up to which its events were read: who has read all of them goes on from there. The
+   * last event of a subject that rests for months leaves, that of the feed does not
+   */
+  private async read(
     { merchantId, subjectId }: { merchantId: string; subjectId: string | undefined },
     after: bigint,
     limit: number,
-  ): Promise<EventRow[]> {
-    if (subjectId === undefined) return this.events.readAfter(merchantId, after, limit);
-    return this.events.readOfSubject(merchantId, subjectId, after, limit);
+  ): Promise<{ rows: EventRow[]; end: EventPlace | null }> {
+    if (subjectId === undefined) return { rows: await this.events.readAfter(merchantId, after, limit), end: null };
+    const end = await this.events.endBehind(merchantId, after);
+    if (!end) return { rows: [], end };
+    const between = { after, upTo: end.position };
+    return { rows: await this.events.readOfSubject({ merchantId, subjectId }, between, limit), end };
   }
 }

@@ -80,7 +80,7 @@ export class DeliveryRepository {
     return this.prisma.$queryRaw<DueDelivery[]>`
       SELECT d.id AS delivery_id, d.url, d.attempt_count, e.position, e.id, e.merchant_id, e.type, e.subject_id, e.data,
              e.created_at, ${isTracing() ? TRACE_PARENT : NO_TRACE_PARENT} AS trace_parent
-        FROM webhook_deliveries d JOIN events e ON e.position = d.event_position
+        FROM webhook_deliveries d JOIN events e ON e.position = d.event_position AND e.id = d.event_id
        WHERE d.endpoint_id = ${endpointId} AND d.state = 'pending' AND d.due_at <= now()
          AND d.subject_id <> ALL(${[...except]}::text[])
          AND NOT EXISTS (SELECT FROM webhook_deliveries before

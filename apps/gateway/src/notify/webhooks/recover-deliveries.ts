@@ -5,7 +5,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { insertDeliveries } from './delivery-rows.js';
-import { MAX_REPLAYED, refuseDisabled } from './replay-events.js';
+import { keepEventsChosen, MAX_REPLAYED, refuseDisabled } from './replay-events.js';
 import type { RecoverBody } from './webhook-bodies.js';
 import { lockWebhook } from './webhook-endpoints.js';
 
@@ -33,6 +33,7 @@ export class RecoverDeliveries {
     const { from, to } = spanOf(body);
     const { merchantId } = caller;
     return this.changes.execute(caller, async (tx) => {
+      await keepEventsChosen(tx);
       const webhook = await lockWebhook(tx, merchantId, webhookId);
       refuseDisabled(webhook);
       const found = await tx.$queryRaw<GivenUp[]>(givenUp({ merchantId, webhookId, from, to }));
@@ -61,13 +62,15 @@ interface Span {
 export function givenUp({ merchantId, webhookId, from, to }: Span): Prisma.Sql {
   return Prisma.sql`
     WITH failed AS MATERIALIZED (
-      SELECT DISTINCT event_position, subject_id FROM webhook_deliveries
+      SELECT DISTINCT event_position, event_id, subject_id FROM webhook_deliveries
        WHERE endpoint_id = ${webhookId} AND merchant_id = ${merchantId} AND state = 'failed'
          AND finished_at >= ${from}::timestamptz AND finished_at < ${to}::timestamptz
        LIMIT ${4 * MAX_REPLAYED}
     )
     SELECT e.position AS event_position, e.id AS event_id, e.type, e.subject_id
-      FROM failed f JOIN events e ON e.position = f.event_position
+      FROM failed f
+      -- Each by its key, in the one partition where it is: however many are guessed to have failed.
+     CROSS JOIN LATERAL (SELECT * FROM events WHERE position = f.event_position AND id = f.event_id LIMIT 1) e
      WHERE NOT EXISTS (SELECT FROM webhook_deliveries d
                         WHERE d.subject_id = f.subject_id AND d.endpoint_id = ${webhookId}
                           AND d.event_position = f.event_position AND d.state <> 'failed')

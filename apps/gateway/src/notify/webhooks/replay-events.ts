@@ -49,6 +49,8 @@ export class ReplayEvents {
     const range = rangeOf(body);
     const between = await this.positionsBetween(range);
     return this.changes.execute(caller, async (tx) => {
+      await keepEventsChosen(tx);
+      await refuseLeft(tx, range);
       const webhook = await lockWebhook(tx, caller.merchantId, webhookId);
       refuseDisabled(webhook);
       const events = await findEvents(tx, caller.merchantId, { ...range, ...between });
@@ -107,6 +109,16 @@ export class ReplayEvents {
   }
 }
 
+/** Of a month that has left some events may be here still: a part of a span would look like the whole. @throws Problem 422 */
+async function refuseLeft(tx: Prisma.TransactionClient, { from, eventId }: Range): Promise<void> {
+  if (eventId !== null) return;
+  const [left] = await tx.$queryRaw<{ until: Date | null }[]>`
+    SELECT max(time_of_id(upper_id)) AS until FROM partitions_of('events') WHERE name LIKE '%\\_kept\\_%'`;
+  const until = left?.until ?? null;
+  if (until !== null && from < until)
+    throw fault('/from', `events before ${until.toISOString()} have left the database for its archive`);
+}
+
 function findEvents(
   tx: Prisma.TransactionClient,
   merchantId: string,
@@ -134,6 +146,17 @@ function rangeOf(body: ReplayBody): Range {
   if (!from || !to) throw fault('', 'give event_id, or from and to');
   if (from >= to) throw fault('/from', 'from must be before to');
   return { from, to, eventId: null };
+}
+
+/**
+ * Until the end of this transaction no month of events leaves: what is chosen is there when its delivery is to be sent. Before any row is
+ * locked: where a month is leaving the caller asks again.
+ * @throws Problem 503
+ */
+export async function keepEventsChosen(tx: Prisma.TransactionClient): Promise<void> {
+  const [row] = await tx.$queryRaw<{ may: boolean }[]>`SELECT may_choose_events() AS may`;
+  if (row?.may !== true)
+    throw new Problem('service_unavailable', 'Old events are being archived; ask again in a minute.');
 }
 
 export function refuseDisabled(webhook: { disabledAt: Date | null }): void {

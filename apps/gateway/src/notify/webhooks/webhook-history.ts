@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
+import { Problem } from '#problems';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
 import type { EventRow } from '../events/event-row.js';
@@ -85,8 +86,12 @@ export class WebhookHistory {
     if (row?.endpointId !== webhookId) throw notFound('delivery');
     const [event] = await this.prisma.$queryRaw<EventRow[]>`
       SELECT position, id, merchant_id, type, subject_id, data, created_at FROM events
-       WHERE position = ${row.eventPosition}::bigint AND merchant_id = ${merchantId}`;
-    if (!event) throw notFound('delivery');
+       WHERE position = ${row.eventPosition}::bigint AND id = ${row.eventId} AND merchant_id = ${merchantId}`;
+    if (!event)
+      throw new Problem(
+        'not_found',
+        'The event of this delivery has left the database; the list still has the delivery.',
+      );
     return { ...deliveryView(row), request: requestOf(row, event) };
   }
 

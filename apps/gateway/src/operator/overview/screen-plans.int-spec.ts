@@ -1,6 +1,7 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is; so is what sends
 // webhooks, over twelve partitions.
 import pg from 'pg';
+import { PARTITIONED_TABLES } from '#ledger';
 import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, planOf, recorded, recordedInGroup, type TestDatabase } from '#database/testing';
 import { insertDeliveries, type NewDelivery } from '../../notify/webhooks/delivery-rows.js';
@@ -51,7 +52,7 @@ beforeAll(async () => {
     `${ULID('pay')}, 'mer_' || n % 50, 'pac_' || n % 50, ${ULID('rcp')}, 'payme', 'inbound',
      (CASE WHEN n % 900 = 7 THEN 'pending' ELSE 'captured' END)::payment_state, n, 'ref-' || n, now(), ${AT}`,
   );
-  for (const table of ['webhook_deliveries', 'webhook_attempts']) await makePartitions(table);
+  for (const table of PARTITIONED_TABLES) await makePartitions(table);
   await client.query(`INSERT INTO webhook_endpoints (id, merchant_id, url, events)
     SELECT 'whk_' || n, 'mer_' || n, 'https://a.example', '{*}' FROM generate_series(0, 49) AS n`);
   await insert(
@@ -118,7 +119,9 @@ afterAll(async () => {
 async function makePartitions(table: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
   for (const { name } of rows) await client.query(`DROP TABLE parts.${name}`);
-  const at = (part: number): string => `'dlv_01kz${String(Math.round((part * ROWS) / PARTITIONS)).padStart(22, '0')}'`;
+  const prefix = table === 'events' ? 'evt' : 'dlv';
+  const at = (part: number): string =>
+    `'${prefix}_01kz${String(Math.round((part * ROWS) / PARTITIONS)).padStart(22, '0')}'`;
   for (let part = 0; part < PARTITIONS; part += 1) {
     const from = part === 0 ? 'MINVALUE' : at(part);
     const to = part === PARTITIONS - 1 ? 'MAXVALUE' : at(part + 1);
@@ -184,7 +187,13 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
   },
   countdowns: { statement: countdowns(MERCHANT, 50) },
   'events of a subject': {
-    statement: recorded((prisma) => new EventReader(prisma, HORIZON).readOfSubject(MERCHANT, receiptId, 0n, 100)),
+    statement: recorded((prisma) =>
+      new EventReader(prisma, HORIZON).readOfSubject(
+        { merchantId: MERCHANT, subjectId: receiptId },
+        { after: 0n, upTo: 50_000n },
+        100,
+      ),
+    ),
     most: 2,
   },
   'events, the next page': {

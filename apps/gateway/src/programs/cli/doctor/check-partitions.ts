@@ -17,8 +17,8 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
       {
         check: 'partitions ahead',
         state: 'bad',
-        found: 'the tables of webhooks are not converted yet, and refuse events of the months to come',
-        do: 'Run npm run migrate: the three migrations webhook_partitions… belong together.',
+        found: 'a table is not converted to partitions yet, and refuses events of the months to come',
+        do: 'Run npm run migrate: the migrations webhook_partitions…, and event_partitions…, belong together.',
       },
     ];
   const { daysAhead, keptSeconds, isHeld, waiting, waitingSeconds } = await readPartitions(run);
