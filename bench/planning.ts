@@ -36,7 +36,11 @@ export async function benchPlanning({ merchants, seconds }: { merchants: number;
     );
     await owner.query('VACUUM ANALYZE');
     const horizon = new EventHorizon(prisma, createLogger('bench', 'silent'));
-    const all = await spentBeside(prisma, new MerchantsWithNews(prisma, horizon, 0), seconds);
+    const all = await spentBeside(
+      prisma,
+      new MerchantsWithNews(prisma, horizon, { sweepMs: 0, sweepAllMs: 0 }),
+      seconds,
+    );
     const now = await spentBeside(prisma, new MerchantsWithNews(prisma, horizon), seconds);
     const unit = 'ms of PostgreSQL a second';
     return [

@@ -3,13 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, earlierTransactionsEnded, type TestDatabase, testClient } from '#database/testing';
-import { createLogger, newId } from '#runtime';
+import { createLogger, firstIdAt, newId } from '#runtime';
 import { EventHorizon } from '../events/event-horizon.js';
 import { until } from '../../../../../libs/runtime/src/testing/until.js';
-import { MerchantsWithNews, SETTLED_MS } from './merchants-with-news.js';
+import { lastNotPlanned, MerchantsWithNews, SETTLED_MS } from './merchants-with-news.js';
 
 const LOG = createLogger('test', 'silent');
 const NEVER = Number.POSITIVE_INFINITY;
+const DAY_MS = 86_400_000;
 let database: TestDatabase;
 let prisma: PrismaService;
 let owner: pg.Client;
@@ -33,7 +34,7 @@ afterAll(async () => {
 });
 
 const news = (sweepEveryMs = NEVER): MerchantsWithNews =>
-  new MerchantsWithNews(prisma, new EventHorizon(prisma, LOG), sweepEveryMs);
+  new MerchantsWithNews(prisma, new EventHorizon(prisma, LOG), { sweepMs: sweepEveryMs, sweepAllMs: NEVER });
 
 async function happens(merchantIds: readonly string[], client: pg.Client = owner): Promise<void> {
   await client.query(
@@ -173,4 +174,24 @@ test('at rest only the end of the log is asked for', async () => {
   Object.assign(found, { prisma: counting });
   expect(await found.next()).toEqual({ merchants: [], isMore: false });
   expect(statements).toEqual([expect.stringMatching(/^SELECT max\(position\)/)]);
+});
+
+test('as a rule only partitions are read to which an event of these days belongs', async () => {
+  const bound = firstIdAt('evt', new Date(Date.now() - 60 * DAY_MS));
+  const { rows } = await owner.query<{ name: string }>(`SELECT name FROM partitions_of('events')`);
+  for (const { name } of rows) await owner.query(`DROP TABLE parts.${name}`);
+  await owner.query(
+    `SELECT create_partition('events', 'events_old', $1), create_partition('events', 'events_new', $2)`,
+    [`FROM (MINVALUE) TO ('${bound}')`, `FROM ('${bound}') TO (MAXVALUE)`],
+  );
+  const [old = '', recent = ''] = ids;
+  await owner.query(
+    `INSERT INTO events (id, merchant_id, type, subject_id, data) VALUES ($1, $2, 'device.online', 'dev_1', '{}')`,
+    [`${firstIdAt('evt', new Date(Date.now() - 61 * DAY_MS))}${'0'.repeat(16)}`, old],
+  );
+  await happens([recent]);
+  const asked = async (isOfAll: boolean): Promise<string[]> =>
+    (await prisma.$queryRaw<{ id: string }[]>(lastNotPlanned(isOfAll))).map(({ id }) => id).sort();
+  expect(await asked(false)).toEqual([recent]);
+  expect(await asked(true)).toEqual([old, recent]);
 });

@@ -4,8 +4,9 @@ import type { EventHorizon } from '../events/event-horizon.js';
 /** Merchants of one round, and of one question. */
 const MERCHANTS_AT_ONCE = 50;
 const ASKED_AT_ONCE = 200;
-/** How often every merchant is asked about, one read of an index each. */
+/** How often every merchant is asked about, a read of an index each; and how often in each partition of events. */
 const SWEEP_EVERY_MS = 10_000;
+const SWEEP_ALL_EVERY_MS = 3_600_000;
 /** For how long an event may be visible later than those with later positions, and how many positions are read again besides. */
 export const SETTLED_MS = 2_000;
 const UNDER_WAY = 1_000n;
@@ -39,11 +40,10 @@ interface LogEnd {
 export class MerchantsWithNews {
   /** Who has its turn in the pass that is under way. */
   private queue: string[] = [];
-  /** Who had news that were not read, or not all. */
+  /** Who may have news, or had some that were not read, or not all. */
   private readonly waiting = new Set<string>();
   private sweptAtMs = Number.NEGATIVE_INFINITY;
-  /** The last merchant of the sweep under way; null: none is. */
-  private sweepAfter: string | null = null;
+  private sweptAllAtMs = Number.NEGATIVE_INFINITY;
   /** The end of the log as it was: not all of the last SETTLED_MS, and the newest before. */
   private ends: LogEnd[] = [];
   /** When events up to the end were read last. */
@@ -52,30 +52,31 @@ export class MerchantsWithNews {
   constructor(
     private readonly prisma: PrismaService,
     private readonly horizon: EventHorizon,
-    private readonly sweepEveryMs = SWEEP_EVERY_MS,
+    private readonly every = { sweepMs: SWEEP_EVERY_MS, sweepAllMs: SWEEP_ALL_EVERY_MS },
   ) {}
 
   async next(): Promise<Turn> {
-    const isDue = performance.now() - this.sweptAtMs >= this.sweepEveryMs;
-    return this.sweepAfter !== null || isDue ? this.sweep() : this.pass();
+    if (performance.now() - this.sweptAtMs >= this.every.sweepMs) await this.sweep();
+    return this.pass();
   }
 
-  /** All merchants, by their ids. */
-  private async sweep(): Promise<Turn> {
+  /**
+   * Those at whose last event the planner does not stand may have news. Of events of this month, or this and the last one, as what is found
+   * here was written lately; once an hour of all, for what a clock far behind has written.
+   */
+  private async sweep(): Promise<void> {
+    const nowMs = performance.now();
+    const isOfAll = nowMs - this.sweptAllAtMs >= this.every.sweepAllMs;
     try {
-      if (this.sweepAfter === null) await this.seeNew();
-      const after = this.sweepAfter ?? '';
-      const news = await this.newsOf(Prisma.sql`(SELECT id FROM merchants WHERE id > ${after}) AS m(id)`);
-      const isFull = news.length === MERCHANTS_AT_ONCE;
-      this.sweepAfter = isFull ? (news.at(-1)?.id ?? null) : null;
-      if (!isFull) this.sweptAtMs = performance.now();
-      for (const { id } of news) this.waiting.add(id);
-      return { merchants: readable(news), isMore: isFull || after !== '' };
+      const rows = await this.prisma.$queryRaw<{ id: string }[]>(lastNotPlanned(isOfAll));
+      for (const { id } of rows) this.waiting.add(id);
     } catch (error) {
       // Those with new events have their turn before it is tried again.
-      [this.sweepAfter, this.sweptAtMs] = [null, performance.now() - this.sweepEveryMs / 2];
+      this.sweptAtMs = nowMs - this.every.sweepMs / 2;
       throw error;
     }
+    this.sweptAtMs = nowMs;
+    if (isOfAll) this.sweptAllAtMs = nowMs;
   }
 
   /** Those with new events, and those that waited. */
@@ -89,7 +90,7 @@ export class MerchantsWithNews {
     }
     const asked = this.queue.slice(0, ASKED_AT_ONCE);
     if (asked.length === 0) return { merchants: [], isMore: false };
-    const news = await this.newsOf(Prisma.sql`unnest(${asked}::text[]) AS m(id)`, ASKED_AT_ONCE);
+    const news = await this.newsOf(asked);
     for (const id of asked) this.waiting.delete(id);
     for (const { id } of news) this.waiting.add(id);
     const found = readable(news);
@@ -98,9 +99,9 @@ export class MerchantsWithNews {
   }
 
   /** The first event of each that is not planned yet. */
-  private newsOf(merchants: Prisma.Sql, limit = MERCHANTS_AT_ONCE): Promise<News[]> {
+  private newsOf(merchants: readonly string[]): Promise<News[]> {
     return this.prisma.$queryRaw<News[]>`
-      SELECT m.id, news.transaction_id < ${this.horizon.limit} AS is_readable FROM ${merchants}
+      SELECT m.id, news.transaction_id < ${this.horizon.limit} AS is_readable FROM unnest(${[...merchants]}::text[]) AS m(id)
         LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
         LEFT JOIN events b ON b.position = c.position
        CROSS JOIN LATERAL (
@@ -108,7 +109,7 @@ export class MerchantsWithNews {
           WHERE e.merchant_id = m.id
             AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
           ORDER BY e.transaction_id, e.position LIMIT 1) AS news
-       ORDER BY m.id LIMIT ${limit}`;
+       ORDER BY m.id`;
   }
 
   /**
@@ -134,6 +135,21 @@ export class MerchantsWithNews {
     this.ends = kept.at(-1) === now ? kept : [...kept, now];
     return !areTooMany;
   }
+}
+
+/**
+ * Merchants whose last event is another one than that at which the planner stands. The bound is that of a partition: where it were one within
+ * a partition, all events of a merchant that rests would be read before it.
+ */
+export function lastNotPlanned(isOfAll: boolean): Prisma.Sql {
+  const from = Prisma.sql`
+    (SELECT coalesce(max(lower_id), '') FROM partitions_of('events') WHERE lower_id <= first_id_at('evt', now() - interval '2 days'))`;
+  return Prisma.sql`
+    SELECT m.id FROM merchants m LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
+     CROSS JOIN LATERAL (
+       SELECT e.position FROM events e WHERE e.merchant_id = m.id AND e.id >= ${isOfAll ? Prisma.sql`''` : from}
+        ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1) AS newest
+     WHERE newest.position IS DISTINCT FROM c.position`;
 }
 
 function readable(news: readonly News[]): string[] {
