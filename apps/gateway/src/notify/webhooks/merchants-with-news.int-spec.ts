@@ -190,8 +190,43 @@ test('as a rule only partitions are read to which an event of these days belongs
     [`${firstIdAt('evt', new Date(Date.now() - 61 * DAY_MS))}${'0'.repeat(16)}`, old],
   );
   await happens([recent]);
-  const asked = async (isOfAll: boolean): Promise<string[]> =>
-    (await prisma.$queryRaw<{ id: string }[]>(lastNotPlanned(isOfAll))).map(({ id }) => id).sort();
+  const asked = async (isOfAll: boolean): Promise<string[]> => {
+    const [page] = await prisma.$queryRaw<{ may_have_news: string[] }[]>(lastNotPlanned({ after: '', isOfAll }));
+    return page?.may_have_news.sort() ?? [];
+  };
   expect(await asked(false)).toEqual([recent]);
   expect(await asked(true)).toEqual([old, recent]);
+});
+
+test('a sweep that fails, however late, keeps none with new events from its turn, and the one of all waits for longer', async () => {
+  const found = new MerchantsWithNews(prisma, new EventHorizon(prisma, LOG), { sweepMs: 200, sweepAllMs: 60_000 });
+  const asked = prisma.$queryRaw.bind(prisma);
+  let failures = 0;
+  const failing = {
+    $queryRaw: async (texts: TemplateStringsArray | Prisma.Sql, ...values: unknown[]) => {
+      const statement = 'text' in texts ? texts : Prisma.sql(texts, ...values);
+      if (!statement.text.includes('may_have_news') || statement.text.includes('partitions_of'))
+        return asked(statement);
+      failures += 1;
+      await delay(400);
+      throw new Error('canceling statement due to statement timeout');
+    },
+  } as unknown as PrismaService;
+  Object.assign(found, { prisma: failing });
+  await expect(found.next()).rejects.toThrow(/statement timeout/);
+  await published(ids.slice(0, 3));
+  expect(await turns(found)).toEqual(ids.slice(0, 3));
+  await delay(400);
+  expect(await turns(found)).toEqual([]);
+  expect(failures).toBe(1);
+});
+
+test('more merchants than one statement asks about are all asked about', async () => {
+  const more = Array.from({ length: 1_100 }, () => newId('mer')).sort();
+  await prisma.merchant.createMany({ data: more.map((id) => ({ id, code: id, name: 'M', tin: '300000000' })) });
+  await happens(more);
+  // So many that what is read again of the end of the log has none of theirs.
+  for (let round = 0; round < 9; round += 1) await happens(ids);
+  await published(ids);
+  expect((await turns(news())).sort()).toEqual([...ids, ...more]);
 });

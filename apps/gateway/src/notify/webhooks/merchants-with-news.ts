@@ -7,6 +7,8 @@ const ASKED_AT_ONCE = 200;
 /** How often every merchant is asked about, a read of an index each; and how often in each partition of events. */
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ALL_EVERY_MS = 3_600_000;
+/** Merchants of one statement of a sweep: it takes milliseconds, also where years of partitions are read for the first time. */
+const SWEPT_AT_ONCE = 500;
 /** For how long an event may be visible later than those with later positions, and how many positions are read again besides. */
 export const SETTLED_MS = 2_000;
 const UNDER_WAY = 1_000n;
@@ -24,6 +26,18 @@ interface News {
   id: string;
   /** Not behind a transaction that is under way. */
   is_readable: boolean;
+}
+
+interface Sweep {
+  /** The last merchant that was asked about. */
+  after: string;
+  isOfAll: boolean;
+}
+
+interface SweptPage {
+  /** Null: there are no more merchants. */
+  last: string | null;
+  may_have_news: string[];
 }
 
 /** The last position, and when it was seen first. */
@@ -44,6 +58,10 @@ export class MerchantsWithNews {
   private readonly waiting = new Set<string>();
   private sweptAtMs = Number.NEGATIVE_INFINITY;
   private sweptAllAtMs = Number.NEGATIVE_INFINITY;
+  /** The sweep under way. */
+  private sweep: Sweep | null = null;
+  /** It has found some that are not in the queue yet. */
+  private hasFound = false;
   /** The end of the log as it was: not all of the last SETTLED_MS, and the newest before. */
   private ends: LogEnd[] = [];
   /** When events up to the end were read last. */
@@ -56,27 +74,36 @@ export class MerchantsWithNews {
   ) {}
 
   async next(): Promise<Turn> {
-    if (performance.now() - this.sweptAtMs >= this.every.sweepMs) await this.sweep();
-    return this.pass();
+    const isDue = performance.now() - this.sweptAtMs >= this.every.sweepMs;
+    if (this.sweep !== null || isDue) await this.sweepPage();
+    const turn = await this.pass();
+    return { ...turn, isMore: turn.isMore || this.sweep !== null || this.hasFound };
   }
 
   /**
    * Those at whose last event the planner does not stand may have news. Of events of this month, or this and the last one, as what is found
    * here was written lately; once an hour of all, for what a clock far behind has written.
    */
-  private async sweep(): Promise<void> {
-    const nowMs = performance.now();
-    const isOfAll = nowMs - this.sweptAllAtMs >= this.every.sweepAllMs;
+  private async sweepPage(): Promise<void> {
+    const isOfAll = performance.now() - this.sweptAllAtMs >= this.every.sweepAllMs;
+    const sweep = (this.sweep ??= { after: '', isOfAll });
     try {
-      const rows = await this.prisma.$queryRaw<{ id: string }[]>(lastNotPlanned(isOfAll));
-      for (const { id } of rows) this.waiting.add(id);
+      // What comes from here on is seen by the next pass.
+      if (sweep.after === '') await this.seeNew();
+      const [page] = await this.prisma.$queryRaw<SweptPage[]>(lastNotPlanned(sweep));
+      for (const id of page?.may_have_news ?? []) this.waiting.add(id);
+      this.hasFound ||= (page?.may_have_news ?? []).length > 0;
+      this.sweep = page && page.last !== null ? { ...sweep, after: page.last } : null;
+      if (this.sweep !== null) return;
+      this.sweptAtMs = performance.now();
+      if (sweep.isOfAll) this.sweptAllAtMs = this.sweptAtMs;
     } catch (error) {
-      // Those with new events have their turn before it is tried again.
-      this.sweptAtMs = nowMs - this.every.sweepMs / 2;
+      // Those with new events have their turns before it is tried again, and the costly one has to wait for longer.
+      this.sweep = null;
+      this.sweptAtMs = performance.now() - this.every.sweepMs / 2;
+      if (sweep.isOfAll) this.sweptAllAtMs = performance.now() - this.every.sweepAllMs * (5 / 6);
       throw error;
     }
-    this.sweptAtMs = nowMs;
-    if (isOfAll) this.sweptAllAtMs = nowMs;
   }
 
   /** Those with new events, and those that waited. */
@@ -87,6 +114,7 @@ export class MerchantsWithNews {
         return { merchants: [], isMore: true };
       }
       this.queue = [...this.waiting].sort();
+      this.hasFound = false;
     }
     const asked = this.queue.slice(0, ASKED_AT_ONCE);
     if (asked.length === 0) return { merchants: [], isMore: false };
@@ -138,18 +166,20 @@ export class MerchantsWithNews {
 }
 
 /**
- * Merchants whose last event is another one than that at which the planner stands. The bound is that of a partition: where it were one within
- * a partition, all events of a merchant that rests would be read before it.
+ * Of the next merchants those whose last event is another one than that at which the planner stands. Where not of all events, the bound is
+ * that of a partition: with one within a partition, all events of a merchant that rests would be read before it.
  */
-export function lastNotPlanned(isOfAll: boolean): Prisma.Sql {
-  const from = Prisma.sql`
-    (SELECT coalesce(max(lower_id), '') FROM partitions_of('events') WHERE lower_id <= first_id_at('evt', now() - interval '2 days'))`;
+export function lastNotPlanned({ after, isOfAll }: Sweep): Prisma.Sql {
+  const recent = Prisma.sql`
+    AND e.id >= (SELECT coalesce(max(lower_id), '') FROM partitions_of('events') WHERE lower_id <= first_id_at('evt', now() - interval '2 days'))`;
   return Prisma.sql`
-    SELECT m.id FROM merchants m LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
-     CROSS JOIN LATERAL (
-       SELECT e.position FROM events e WHERE e.merchant_id = m.id AND e.id >= ${isOfAll ? Prisma.sql`''` : from}
-        ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1) AS newest
-     WHERE newest.position IS DISTINCT FROM c.position`;
+    WITH page AS MATERIALIZED (SELECT id FROM merchants WHERE id > ${after} ORDER BY id LIMIT ${SWEPT_AT_ONCE})
+    SELECT (SELECT max(id) FROM page HAVING count(*) = ${SWEPT_AT_ONCE}) AS last, ARRAY(
+      SELECT m.id FROM page m LEFT JOIN webhook_cursors c ON c.merchant_id = m.id
+       CROSS JOIN LATERAL (
+         SELECT e.position FROM events e WHERE e.merchant_id = m.id ${isOfAll ? Prisma.empty : recent}
+          ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1) AS newest
+       WHERE newest.position IS DISTINCT FROM c.position) AS may_have_news`;
 }
 
 function readable(news: readonly News[]): string[] {
