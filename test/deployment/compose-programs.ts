@@ -46,7 +46,9 @@ export class ComposePrograms {
       if (key.endsWith('_PORT')) return [key, this.onThisMachine(`127.0.0.1:${value}`).split(':')[1]];
       return [key, this.onThisMachine(String(value))];
     });
-    return { PATH: process.env['PATH'], ...(Object.fromEntries(entries) as NodeJS.ProcessEnv) };
+    // A container has one address, the machine of a test may have several.
+    const own = { PATH: process.env['PATH'], RELAY_URL: this.onThisMachine('http://127.0.0.1:8081') };
+    return { ...own, ...(Object.fromEntries(entries) as NodeJS.ProcessEnv) };
   }
 
   run(name: string, extraArgs: string[] = []): StartedProgram {

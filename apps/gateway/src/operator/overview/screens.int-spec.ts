@@ -78,9 +78,10 @@ async function event(
 
 async function endpoint(of = merchantId): Promise<string> {
   const id = newId('whk');
-  await fixture.prisma.webhookEndpoint.create({
-    data: { id, merchantId: of, url: 'https://8.8.8.8/hook/secret-path', events: ['nothing.at_all'] },
-  });
+  // In the hands of another gateway: this one would give deliveries up, as there is no secret.
+  const others = { leaseUntil: new Date(Date.now() + 3_600_000), events: ['nothing.at_all'] };
+  const data = { id, merchantId: of, url: 'https://8.8.8.8/hook/secret-path', ...others };
+  await fixture.prisma.webhookEndpoint.create({ data });
   return id;
 }
 
