@@ -67,6 +67,7 @@ export {
   dropReleasedPartition,
   isHalfPartitioned,
   makeNextPartition,
+  noteEventsRound,
   notePartitionRound,
   PARTITIONED_TABLES,
   readPartitions,

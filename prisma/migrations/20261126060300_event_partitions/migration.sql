@@ -197,11 +197,11 @@ BEGIN
   END LOOP;
   -- What was written after the month was over, and a minute before.
   late := public.event_position_at(public.time_of_id(month.upper_id) - interval '1 minute');
+  -- Whatever is not seen from here on is written by one of these, or a later one.
+  copied_below := pg_snapshot_xmin(pg_current_snapshot());
   SELECT array_agg(n.of_merchant), array_agg(n.at_transaction), array_agg(n.at_position) INTO merchants, transactions, positions
     FROM public.first_needed_events(from_id, month.upper_id, late) n;
 
-  -- Whatever is not seen by the copy is written by one of these.
-  copied_below := pg_snapshot_xmin(pg_current_snapshot());
   stays := 'events' || to_char(public.time_of_id(month.upper_id) AT TIME ZONE 'UTC', '_"kept"_YYYYMM');
   SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns FROM pg_catalog.pg_attribute
    WHERE attrelid = 'public.events'::regclass AND attnum > 0 AND NOT attisdropped;
@@ -335,6 +335,3 @@ BEGIN
 END $$;
 
 REVOKE EXECUTE ON FUNCTION first_needed_events(text, text, bigint), release_event_partitions(integer) FROM PUBLIC;
-
--- Months of events leave apart from those of deliveries: only to a known folder.
-INSERT INTO partition_rounds (keeper) VALUES ('events');

@@ -8,6 +8,7 @@ import {
   dropReleasedPartition,
   hasRestoredPartitions,
   makeNextPartition,
+  noteEventsRound,
   notePartitionRound,
   noteWritten,
   PARTITIONED_TABLES,
@@ -99,10 +100,10 @@ export class PartitionKeeper {
     const mayRelease = !(await hasRestoredPartitions(run, RESTORED_DAYS));
     const isHeld = mayRelease && (await this.releaseDeliveries(run));
     // Before the archives: those of a large month take more than a round.
-    if (!this.isStopping) await notePartitionRound(run, 'webhooks', isHeld);
+    if (!this.isStopping) await notePartitionRound(run, isHeld);
     if (this.files) await expectKnownFolder(run, 'partitions', this.files, this.logger);
     const failures = this.files && mayRelease ? await this.releaseEvents(run) : [];
-    if (failures.length === 0 && !this.isStopping) await notePartitionRound(run, 'events', false);
+    if (failures.length === 0 && !this.isStopping) await noteEventsRound(run, this.files !== null);
     failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
     if (failures.length > 0) throw failures[0];
   }

@@ -61,17 +61,20 @@ export async function dropReleasedPartition(
   return row?.is_gone === true;
 }
 
-/**
- * That a round made and took off what it was to, by the database's clock: archives of what it took off may take days. Of events apart, which
- * leave only where the folder of archives is the known one.
- */
-export async function notePartitionRound(
-  run: RunStatement,
-  keeper: 'webhooks' | 'events',
-  isHeld: boolean,
-): Promise<void> {
+/** That a round made and took off what it was to, by the database's clock: archives of what it took off may take days. */
+export async function notePartitionRound(run: RunStatement, isHeld: boolean): Promise<void> {
   await run(Prisma.sql`
-    UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = ${keeper}`);
+    UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = 'webhooks'`);
+}
+
+/**
+ * The same of months of events, which leave only for an archive: a relay without a folder has done its part only where no other one has
+ * archived a partition.
+ */
+export async function noteEventsRound(run: RunStatement, hasFolder: boolean): Promise<void> {
+  await run(Prisma.sql`
+    UPDATE partition_rounds SET ended_at = now() WHERE keeper = 'events'
+       AND (${hasFolder}::bool OR NOT EXISTS (SELECT FROM archives WHERE released IS NOT NULL AND state <> 'abandoned'))`);
 }
 
 export interface PartitionReading {

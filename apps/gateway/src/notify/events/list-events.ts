@@ -41,10 +41,12 @@ export class ListEvents {
   /** @throws Problem 422 for a cursor that names no event of this log (any more) */
   async page(merchantId: string, query: EventsQuery): Promise<EventPage> {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
-    const { position: after } = await this.placeOf(merchantId, query.cursor);
+    const place = await this.placeOf(merchantId, query.cursor);
     const patterns = query.type?.split(',') ?? ['*'];
     const readLimit = query.type === undefined ? limit + 1 : READ_WITH_FILTER;
-    const { rows, end } = await this.read({ merchantId, subjectId: query.subject_id }, after, readLimit);
+    const { rows, end } = await this.read({ merchantId, subjectId: query.subject_id }, place.position, readLimit);
+    // Left between two statements: it would be taken for one behind which there is nothing.
+    if (place.position !== 0n && rows.length === 0) await this.expectAt(merchantId, place);
     const wanted = rows.filter(({ type }) => wants(patterns, type));
     const isCut = wanted.length > limit;
     const hasMore = isCut || rows.length === readLimit;
@@ -61,10 +63,13 @@ export class ListEvents {
   async placeOf(merchantId: string, cursor: string | undefined): Promise<EventPlace> {
     if (cursor === undefined) return BEGINNING;
     const place = readEventCursor(cursor);
-    if (place && (place.position === 0n || (await this.events.isAt(merchantId, place)))) return place;
-    // Also after an older database was put back: going on from a position that now belongs to something else would skip.
-    const detail = 'cursor names no event of this log; begin again without one';
-    throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+    if (!place) throw lostPlace();
+    if (place.position !== 0n) await this.expectAt(merchantId, place);
+    return place;
+  }
+
+  private async expectAt(merchantId: string, place: EventPlace): Promise<void> {
+    if (!(await this.events.isAt(merchantId, place))) throw lostPlace();
   }
 
   /**
@@ -82,4 +87,10 @@ export class ListEvents {
     const between = { after, upTo: end.position };
     return { rows: await this.events.readOfSubject({ merchantId, subjectId }, between, limit), end };
   }
+}
+
+/** Also after an older database was put back: going on from a position that now belongs to something else would skip. */
+function lostPlace(): Problem {
+  const detail = 'cursor names no event of this log; begin again without one';
+  return Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
 }
