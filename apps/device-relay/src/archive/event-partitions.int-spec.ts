@@ -17,6 +17,7 @@ import {
   at,
   closeAged,
   keeper,
+  keeperProgram,
   monthAt,
   openAged,
   partitions,
@@ -321,15 +322,8 @@ test('a keeper that dies at any moment loses no event, and archives whole months
   const newer = await happen(1, { month: 0 });
   await planTo('mer_1', newer[0]);
   const before = await rowsOf('events');
-  const script = `
-    import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(new URL('partition-keeper.ts', import.meta.url).href)};
-    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, folder: ${JSON.stringify(at.folder)}, rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
-    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
-    const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
-    console.log('up');
-    await keeper.run();`;
   const killed = await killRounds(
-    script,
+    keeperProgram(),
     (round) => 15 + 60 * round,
     async () => {
       const everywhere = [...(await rowsOf('events')), ...(await archived())];

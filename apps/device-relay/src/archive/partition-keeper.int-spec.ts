@@ -12,6 +12,7 @@ import {
   deliver,
   ids,
   keeper,
+  keeperProgram,
   openAged,
   partitions,
   released,
@@ -160,15 +161,8 @@ describe('a keeper that dies', () => {
       ...(await deliver(3, { month: -3, state: 'pending' })),
     ];
     const before = await both();
-    const script = `
-      import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(new URL('partition-keeper.ts', import.meta.url).href)};
-      const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, folder: ${JSON.stringify(at.folder)}, rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
-      const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
-      const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
-      console.log('up');
-      await keeper.run();`;
     const killed = await killRounds(
-      script,
+      keeperProgram(),
       (round) => 15 + 60 * round,
       async () => {
         const everywhere = [...(await both()), ...(await archived())];

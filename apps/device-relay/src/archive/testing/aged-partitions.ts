@@ -105,6 +105,18 @@ export function keeper(options: Partial<typeof PARTITION_OPTIONS> & { folder?: s
   );
 }
 
+/** The text of a program that is a keeper of small steps, to be killed in one of them. It says so when it begins. */
+export function keeperProgram(): string {
+  const keeperModule = new URL('../partition-keeper.ts', import.meta.url).href;
+  return `
+    import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(keeperModule)};
+    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, folder: ${JSON.stringify(at.folder)}, rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
+    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
+    console.log('up');
+    await keeper.run();`;
+}
+
 /** As an archive would hold it, by delivery and number. */
 export async function rowsOf(table: string): Promise<string[]> {
   const key = table.includes('webhook_attempts') ? 'delivery_id, number' : table.includes('events') ? 'position' : 'id';
