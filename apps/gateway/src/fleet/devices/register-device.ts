@@ -48,7 +48,7 @@ export class RegisterDevice {
     try {
       const device = await this.prepare(merchantId, body);
       return await (device.transport === 'link'
-        ? this.registerLinked(caller, device)
+        ? this.triedOut.inTurn(merchantId, () => this.registerLinked(caller, device))
         : this.registerCalled(caller, device));
     } finally {
       const left = (this.underWay.get(merchantId) ?? 1) - 1;

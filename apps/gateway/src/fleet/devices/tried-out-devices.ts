@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy }
 import { apiKeyOwner, Prisma, PrismaService } from '#database';
 import { announceQuotas } from '#ledger';
 import { Problem } from '#problems';
-import { type Logger } from '#runtime';
+import { FairSlots, type Logger } from '#runtime';
 import { seal } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
@@ -23,7 +23,9 @@ export interface NewDevice {
 export const MAX_TRIED_AT_ONCE = 20;
 /** First key of the advisory lock under which a merchant's devices are counted. */
 const COUNT_LOCK_SPACE = 0x4456; // "DV"
-const LOCK_TIMEOUT = '5s';
+const LOCK_TIMEOUT_MS = 5_000;
+/** Waiting for the lock holds a connection: one for each merchant, and two of this gateway's for all of them. */
+const TURNS = { total: 2, perKey: 1, reserved: 1, waitingPerKey: MAX_TRIED_AT_ONCE };
 const INTERVAL_MS = 60_000;
 /** Far longer than any registration takes. */
 const LEFT_AFTER_MINUTES = 10;
@@ -35,6 +37,7 @@ const PER_SWEEP = 200;
  */
 @Injectable()
 export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly turns = new FairSlots(TURNS);
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -54,17 +57,19 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   /** @throws Problem 422 device_limit_reached, 429 too_many_requests */
-  async add(merchantId: string, device: NewDevice): Promise<void> {
-    try {
-      await this.prisma.$transaction(async (tx) => {
-        await tx.$queryRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
-        await this.insert(tx, merchantId, device);
-      });
-    } catch (error) {
-      // The merchant's other registrations hold the lock.
-      if (sqlStateOf(error) === '55P03') throw tooManyAtOnce();
-      throw error;
-    }
+  add(merchantId: string, device: NewDevice): Promise<void> {
+    return this.inTurn(merchantId, () => this.addAlone(merchantId, device));
+  }
+
+  /** Does what inserts a row, after the merchant's other registrations at this gateway. @throws Problem 429 too_many_requests */
+  inTurn<T>(merchantId: string, insertion: () => Promise<T>): Promise<T> {
+    const since = performance.now();
+    const inTime = (): Promise<T> => {
+      // Those behind one that waited for the lock in vain do not each wait as long again.
+      if (performance.now() - since > LOCK_TIMEOUT_MS) throw tooManyAtOnce();
+      return insertion();
+    };
+    return this.turns.run(merchantId, inTime, tooManyAtOnce);
   }
 
   /** The row, while the merchant may have one more. Serialised per merchant: the count must hold until the commit. */
@@ -105,6 +110,19 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
       SELECT id FROM devices WHERE registered_at IS NULL
          AND created_at < now() - make_interval(mins => ${LEFT_AFTER_MINUTES}::int4) LIMIT ${PER_SWEEP}`;
     return rows.length === 0 ? 0 : this.clear(rows.map(({ id }) => id));
+  }
+
+  private async addAlone(merchantId: string, device: NewDevice): Promise<void> {
+    try {
+      await this.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`;
+        await this.insert(tx, merchantId, device);
+      });
+    } catch (error) {
+      // The merchant's registrations at other gateways hold the lock.
+      if (sqlStateOf(error) === '55P03') throw tooManyAtOnce();
+      throw error;
+    }
   }
 
   private async clear(ids: string[]): Promise<number> {
