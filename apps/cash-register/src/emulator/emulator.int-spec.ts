@@ -104,6 +104,19 @@ describe('the emulator', () => {
   );
 
   test(
+    'late_answer: while it sleeps it uses up no rule that is set for others',
+    on(async (register) => {
+      await set(register, { fault: 'late_answer', next: 1, delay_ms: 400 });
+      const late = register.sell(sale());
+      await untilTrue(async () => (await register.call('GET', '/emulator/faults')).body.rules[0].next === 0);
+      await set(register, { fault: 'error_after', next: 1 });
+      expect((await late).status).toBe(200);
+      expect((await register.call('GET', '/emulator/faults')).body.rules[0].next).toBe(1);
+      expect((await register.sell(sale())).status).toBe(500);
+    }),
+  );
+
+  test(
     'refuse: the given code, nothing registered; on another path too',
     on(async (register) => {
       await set(

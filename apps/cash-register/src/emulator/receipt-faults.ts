@@ -36,10 +36,13 @@ export async function withReceiptFaults(
   // Asleep on its way: it takes no place in line, holds no key, and works even when the client has gone.
   if (late) await sleep(late.delayMs);
   const answer = await work();
+  // All of it now: a call that answers late uses up no rule that is set while it sleeps.
   const lateAnswer = faults.draw('late_answer', path);
+  const isDropped = faults.draw('drop_answer', path) !== null;
+  const isError = !isDropped && faults.draw('error_after', path) !== null;
   if (lateAnswer) await sleep(lateAnswer.delayMs);
-  if (faults.draw('drop_answer', path)) return hangUp(request, reply);
-  if (faults.draw('error_after', path)) {
+  if (isDropped) return hangUp(request, reply);
+  if (isError) {
     const body = errorBody({ kind: 'refused', code: 'S-004', message: 'error after registering, by the emulator' });
     return send(reply, { status: 500, body });
   }
