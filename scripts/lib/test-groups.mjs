@@ -29,7 +29,7 @@ const WORKERS = [`--maxWorkers=${3 * os.availableParallelism()}`];
 const WORKERS_OF_SYSTEMS = ['--maxWorkers=4'];
 
 /**
- * `lane`: groups that only read run one after the other beside the linter, those of `jest` in one run; the rest runs alone.
+ * `lane`: groups that only read run in two rows beside each other, those of `jest` in one run; the rest runs alone.
  * @type {(CheckGroup | JestGroup)[]}
  */
 export const GROUPS = [
@@ -57,17 +57,19 @@ export const GROUPS = [
       ...['--config', '.dependency-cruiser.cjs', '--output-type', 'err'],
     ]),
   ]),
-  checks('drift', 60, 'read', [
+  checks('lint', 120, 'beside', [
+    command('the words that are not written here', path.join(ROOT, 'scripts', 'language.mjs'), []),
+    command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0']),
+    { what: 'the database client is generated', check: ensureGenerated },
+    command('lint with types', bin('oxlint/bin/oxlint'), ['--type-aware', '--deny-warnings']),
+  ]),
+  checks('drift', 60, 'beside', [
     { what: 'the migrations lead to the schema', check: assertNoSchemaDrift },
     { what: 'the lock file serves every platform', check: assertLockIsComplete },
     command('the description of the API is that of the code, and safe', path.join(ROOT, 'scripts', 'openapi.mjs'), [
       '--check',
     ]),
     command('every problem code has its advice', path.join(ROOT, 'scripts', 'docs-errors.mjs'), ['--check']),
-  ]),
-  checks('lint', 120, 'beside', [
-    command('the words that are not written here', path.join(ROOT, 'scripts', 'language.mjs'), []),
-    command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0']),
   ]),
   checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),
   { name: 'unit', budgetSeconds: 60, lane: 'jest' },
@@ -155,8 +157,13 @@ function command(what, script, args) {
   return { what, check };
 }
 
-async function ensureGenerated() {
-  if (!isGenerated()) await generate();
+/** @type {Promise<void> | undefined} */
+let generating;
+
+/** Both rows of groups ask. */
+function ensureGenerated() {
+  generating ??= isGenerated() ? Promise.resolve() : generate();
+  return generating;
 }
 
 async function ensureBuilt() {

@@ -7,7 +7,7 @@ import { UserError } from './user-error.mjs';
 /** @typedef {import('./test-groups.mjs').JestGroup} JestGroup */
 
 /**
- * Runs groups of checks. The quick ones that only read run beside the slow linter, unit and integration tests together; whole
+ * Runs groups of checks. Those that only read run in two rows beside each other, unit and integration tests together; whole
  * systems run alone.
  * @param {string[]} names all when empty
  * @returns {Promise<Counts>}

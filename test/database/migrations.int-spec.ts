@@ -158,7 +158,8 @@ test('no migration of a later release holds up the writers of a table in use', a
   await migrate({ migrateDatabaseUrl, databaseUrl });
   const client = new pg.Client({ connectionString: migrateDatabaseUrl });
   await client.connect();
-  const partitioned = await partitionedNames(client).finally(() => client.end());
+  const partitioned = await partitionedNames(client);
+  await client.end();
   expect([...partitioned]).toEqual(
     expect.arrayContaining(['webhook_attempts', 'webhook_deliveries', 'webhook_deliveries_pkey']),
   );

@@ -25,7 +25,11 @@ let programs: pg.Client;
 async function asAdmin(statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
-  await client.query(statement).finally(() => client.end());
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 async function connect(connectionString: string): Promise<pg.Client> {

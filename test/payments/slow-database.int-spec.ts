@@ -40,7 +40,8 @@ async function count(table: string, where: string): Promise<number> {
 /** The answer came while the call was still at work: it had to be woken to come to its end. */
 async function answeredBefore<T>(ask: () => Promise<T>, table: string, where: string): Promise<T> {
   await asleep();
-  const answer = await ask().finally(() => awake());
+  const answer = await ask();
+  await awake();
   await until(
     'the late call has come to its end',
     () => count(table, where),
@@ -114,8 +115,8 @@ it('a worker that slept between the intent and the call sends nothing, and charg
      CREATE TRIGGER fall_asleep BEFORE INSERT ON payment_calls FOR EACH STATEMENT EXECUTE FUNCTION fall_asleep()`,
   );
   const paying = fixture.pay({ provider: 'click', token: 'token-0001' }, { prefer: 'wait=0' });
-  await paying.finally(() => sql(fixture.gateway.database, 'DROP TRIGGER fall_asleep ON payment_calls'));
   const { id } = (await paying).body;
+  await sql(fixture.gateway.database, 'DROP TRIGGER fall_asleep ON payment_calls');
   await fixture.until(id, { status: 'captured', receipt: 'registered' });
   const calls = await sql<{ call: string; kind: string }>(
     fixture.gateway.database,

@@ -36,8 +36,6 @@ const LINTED: [string, string, string][] = [
   ['environment.ts', "export const a = process.env['A'];", 'no-restricted-properties'],
   ['environment-import.ts', "import { env } from 'node:process';\nexport const a = env['A'];", 'no-restricted-imports'],
   ['any.ts', 'export const a: any = 1;', '@typescript-eslint/no-explicit-any'],
-  ['unsafe.ts', "export const a: number = JSON.parse('1').a;", '@typescript-eslint/no-unsafe-assignment'],
-  ['floating.ts', 'export function f(): void {\n  Promise.resolve();\n}', '@typescript-eslint/no-floating-promises'],
   ['silent-catch.ts', 'export function f(): void {\n  try {\n    f();\n  } catch {}\n}', 'no-empty'],
   ['console.ts', "console.log('x');", 'no-console'],
   ['suppression.ts', '// eslint-disable-next-line no-console\nconsole.log(1);', 'local/suppression-needs-reason'],
@@ -91,22 +89,57 @@ const ACCEPTED: [string, string][] = [
   ['reasoned.ts', '// eslint-disable-next-line no-console -- the only line a person reads\nconsole.log(1);'],
 ];
 
+/** One line for each rule of .oxlintrc.json that it must object to. */
+const LINTED_WITH_TYPES: Record<string, string> = {
+  'await-thenable': 'export const f = async (): Promise<void> => await (undefined as void);',
+  'no-array-delete': 'export const f = (list: number[]): boolean => delete list[0];',
+  'no-base-to-string': 'export const f = (a: { b: number }): string => String(a);',
+  'no-duplicate-type-constituents': "export type A = 'a' | 'a';",
+  'no-floating-promises': 'export function f(): void {\n  Promise.resolve();\n}',
+  'no-for-in-array': 'export function f(list: number[]): void {\n  for (const at in list) Number(at);\n}',
+  'no-implied-eval': "export const f = (): unknown => new Function('return 1');",
+  'no-misused-promises': 'export const f = (ask: () => Promise<boolean>): number => (ask() ? 1 : 0);',
+  'no-redundant-type-constituents': 'export type A = unknown | string;',
+  'no-unnecessary-type-assertion': 'export const f = (a: string): string => a as string;',
+  'no-unsafe-argument': "export const a = Number.parseInt(JSON.parse('1'));",
+  'no-unsafe-assignment': "export const a: number = JSON.parse('1');",
+  'no-unsafe-call': "export const a: unknown = JSON.parse('1')();",
+  'no-unsafe-enum-comparison': 'enum A {\n  b = 1,\n}\nexport const f = (a: A): boolean => a === 1;',
+  'no-unsafe-member-access': "export const a: unknown = JSON.parse('1').b;",
+  'no-unsafe-return': "export const f = (): number => JSON.parse('1');",
+  'no-unsafe-unary-minus': 'export const f = (a: string): number => -a;',
+  'only-throw-error': "export function f(): void {\n  throw 'a';\n}",
+  'prefer-promise-reject-errors': "export const f = (): Promise<never> => Promise.reject('a');",
+  'prefer-readonly': 'export class A {\n  private b = 1;\n  c(): number {\n    return this.b;\n  }\n}',
+  'require-await': 'export async function f(): Promise<number> {\n  return 1;\n}',
+  'restrict-plus-operands': "export const f = (a: { b: number }): string => a + 'c';",
+  'restrict-template-expressions': 'export const f = (a: object): string => `${a}`;',
+  'return-await':
+    'export async function f(a: Promise<void>): Promise<void> {\n  try {\n    return a;\n  } catch {\n    return;\n  }\n}',
+  'switch-exhaustiveness-check':
+    "export function f(a: 'b' | 'c'): void {\n  switch (a) {\n    case 'b':\n      break;\n  }\n}",
+  'unbound-method': 'export const f = (a: { b(): void }): unknown => [a.b];',
+};
+
 interface EslintResult {
   filePath: string;
   messages: { ruleId: string | null; message: string }[];
 }
 
+beforeAll(() => {
+  const options = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: { rootDir: '.', allowJs: false, types: ['node'] },
+  };
+  write('tsconfig.json', JSON.stringify({ ...options, include: ['apps', 'libs', 'typed'] }));
+  symlinkSync(NODE_MODULES, join(folder, 'node_modules'));
+});
+
 describe('eslint', () => {
   let complaints = new Map<string, string[]>();
 
   beforeAll(() => {
-    const options = {
-      extends: join(ROOT, 'tsconfig.json'),
-      compilerOptions: { rootDir: '.', allowJs: false, types: ['node'] },
-    };
-    write('tsconfig.json', JSON.stringify({ ...options, include: ['apps', 'libs'] }));
     for (const [file, text] of [...LINTED, ...ACCEPTED]) write(`apps/gateway/src/${file}`, `${text}\n`);
-    symlinkSync(NODE_MODULES, join(folder, 'node_modules'));
     const args = [
       join(NODE_MODULES, 'eslint/bin/eslint.js'),
       '--config',
@@ -135,6 +168,34 @@ describe('eslint', () => {
 
   test.each(ACCEPTED)('%s is fine', (file) => {
     expect(complaints.get(file)).toEqual([]);
+  });
+});
+
+describe('oxlint, for the rules that need types', () => {
+  let complaints: string[] = [];
+  const { rules } = JSON.parse(readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')) as {
+    rules: Record<string, unknown>;
+  };
+
+  beforeAll(() => {
+    for (const [rule, text] of Object.entries(LINTED_WITH_TYPES)) write(`typed/${rule}.ts`, `${text}\n`);
+    const args = [
+      join(NODE_MODULES, 'oxlint/bin/oxlint'),
+      ...['--type-aware', '--config', join(ROOT, '.oxlintrc.json'), '--format', 'json', 'typed'],
+    ];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+    if (!stdout.startsWith('{')) throw new Error(stdout + stderr);
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { filename: string; code: string }[] };
+    complaints = diagnostics.map(({ filename, code }) => `${filename}: ${code}`);
+  });
+
+  test('each rule has its line here', () => {
+    const names = Object.keys(rules).map((name) => name.replace('typescript/', ''));
+    expect(names.sort()).toEqual(Object.keys(LINTED_WITH_TYPES).sort());
+  });
+
+  test.each(Object.keys(LINTED_WITH_TYPES))('%s objects', (rule) => {
+    expect(complaints).toContain(`typed/${rule}.ts: typescript(${rule})`);
   });
 });
 

@@ -32,11 +32,14 @@ runProgram(async () => {
   const urls = await host.start();
   stopOnSignals({
     logger,
-    stop: () =>
-      host
-        .stop()
-        .then(() => app.close())
-        .finally(stopTracing),
+    stop: async () => {
+      try {
+        await host.stop();
+        await app.close();
+      } finally {
+        await stopTracing();
+      }
+    },
     timeoutMs: 10_000,
   });
   if (settings.EMULATOR) warnOfEmulator(logger);

@@ -32,10 +32,14 @@ runProgram(async () => {
   const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
   stopOnSignals({
     logger,
-    stop: () =>
-      stopRelay(app, settings)
-        .finally(() => ownPort?.close())
-        .finally(stopTracing),
+    stop: async () => {
+      try {
+        await stopRelay(app, settings);
+      } finally {
+        ownPort?.close();
+        await stopTracing();
+      }
+    },
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
   if (!ownPort) await serveMetrics(() => metrics.read(), settings, logger);

@@ -36,7 +36,13 @@ runProgram(async () => {
   });
   stopOnSignals({
     logger,
-    stop: () => stopGateway(app, settings).finally(stopTracing),
+    stop: async () => {
+      try {
+        await stopGateway(app, settings);
+      } finally {
+        await stopTracing();
+      }
+    },
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
   if (!isWorker) await serveMetrics(() => metrics.read(), settings, logger);

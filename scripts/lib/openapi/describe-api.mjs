@@ -114,8 +114,7 @@ function addExamples(description) {
 /** @param {Schema} answer @param {(schema: Schema) => Schema} resolve */
 function addAnswers(answer, resolve) {
   for (const [type, media] of Object.entries(/** @type {Record<string, Schema>} */ (answer['content'] ?? {}))) {
-    if (/json$/.test(type) && media['schema'])
-      media['example'] = exampleAnswer(/** @type {Schema} */ (media['schema']), resolve);
+    if (/json$/.test(type) && media['schema']) media['example'] = exampleAnswer(media['schema'], resolve);
   }
 }
 

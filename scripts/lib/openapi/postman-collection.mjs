@@ -101,15 +101,12 @@ export async function postmanCollection(description) {
 /** @param {Schema} description */
 function operationsOf({ paths }) {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(/** @type {Schema} */ (methods)).map(
-      ([method, operation]) =>
-        /** @type {Operation} */ ({
-          operationId: operation.operationId,
-          method: method.toUpperCase(),
-          path,
-          operation,
-        }),
-    ),
+    Object.entries(/** @type {Schema} */ (methods)).map(([method, operation]) => ({
+      operationId: operation.operationId,
+      method: method.toUpperCase(),
+      path,
+      operation,
+    })),
   );
 }
 

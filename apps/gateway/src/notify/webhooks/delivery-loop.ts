@@ -73,19 +73,27 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
 
   private begin(endpoint: ClaimedEndpoint): void {
     if (endpoint.is_failing) this.failing += 1;
-    const lease = new EndpointLease(endpoint, this.deliveries, this.logger);
-    const turn: Promise<void> = this.sender
-      .execute(endpoint, { stopping: this.stopping.signal, othersWait: () => this.isCrowded, lease })
-      .catch((error: unknown) => {
-        // Its lease ends by itself; then it is due as before.
-        this.logger.warn({ err: error, endpoint_id: endpoint.id }, 'a webhook receiver could not be worked on');
-      })
-      .finally(async () => {
-        await lease.end();
-        this.turns.delete(turn);
-        if (endpoint.is_failing) this.failing -= 1;
-        if (this.isCrowded) this.placeIsFree.abort();
-      });
+    const turn = this.work(endpoint).finally(() => {
+      this.turns.delete(turn);
+      if (endpoint.is_failing) this.failing -= 1;
+      if (this.isCrowded) this.placeIsFree.abort();
+    });
     this.turns.add(turn);
+  }
+
+  private async work(endpoint: ClaimedEndpoint): Promise<void> {
+    const lease = new EndpointLease(endpoint, this.deliveries, this.logger);
+    try {
+      await this.sender.execute(endpoint, {
+        stopping: this.stopping.signal,
+        othersWait: () => this.isCrowded,
+        lease,
+      });
+    } catch (error) {
+      // Its lease ends by itself; then it is due as before.
+      this.logger.warn({ err: error, endpoint_id: endpoint.id }, 'a webhook receiver could not be worked on');
+    } finally {
+      await lease.end();
+    }
   }
 }

@@ -94,7 +94,7 @@ export class ImportJobs {
       await keepFile(body, path, MAX_FILE_BYTES);
       await this.prisma.$executeRaw`
         INSERT INTO catalog_imports (id, merchant_id, format, mode) VALUES (${id}, ${caller.merchantId}, ${format}, ${mode})`;
-      work = this.inTurn(caller, id, { path, format, mode, scratch: folder }).finally(leave);
+      work = this.inTurn(caller, id, { path, format, mode, scratch: folder }, leave);
     } finally {
       if (work === null) await leave();
     }
@@ -127,7 +127,12 @@ export class ImportJobs {
   }
 
   /** Never throws, as `work`. */
-  private async inTurn(caller: Caller, id: string, file: ImportedFile): Promise<Problem | null> {
+  private async inTurn(
+    caller: Caller,
+    id: string,
+    file: ImportedFile,
+    leave: () => Promise<void>,
+  ): Promise<Problem | null> {
     const alive = setInterval(() => void this.sayAlive(id), ALIVE_EVERY_MS);
     alive.unref();
     const work = (): Promise<Problem | null> => this.work(caller, id, file);
@@ -135,6 +140,7 @@ export class ImportJobs {
       return await this.readers.run(caller.merchantId, work, () => new Error('more imports wait than there are files'));
     } finally {
       clearInterval(alive);
+      await leave();
     }
   }
 
