@@ -49,7 +49,7 @@ export class Meter {
     return {
       seconds: Object.fromEntries(spent) as Record<string, number>,
       transactions: now.transactions - counted.transactions,
-      walBytes: await this.walBetween(counted.lsn, now.lsn),
+      walBytes: await walBytesBetween(this.client, counted.lsn, now.lsn),
     };
   }
 
@@ -95,14 +95,17 @@ export class Meter {
     ]);
     return { ...Object.fromEntries(programs), PostgreSQL: secondsOfServer(rows.map(({ pid }) => pid)) };
   }
+}
 
-  /** Without the whole pages that follow each checkpoint: how many there are depends on how often there is one. */
-  private async walBetween(from: string, to: string): Promise<number> {
-    await this.client.query('SELECT pg_switch_wal()');
-    const { rows } = await this.client.query<{ bytes: number }>(
-      'SELECT sum(record_size)::float8 AS bytes FROM pg_get_wal_stats($1::pg_lsn, $2::pg_lsn)',
-      [from, to],
-    );
-    return rows[0]?.bytes ?? Number.NaN;
-  }
+/**
+ * Bytes of the log between two places of it, without the whole pages that follow each checkpoint: how many there are depends on how often
+ * there is one. Needs the extension `pg_walinspect`.
+ */
+export async function walBytesBetween(client: pg.Client, from: string, to: string): Promise<number> {
+  await client.query('SELECT pg_switch_wal()');
+  const { rows } = await client.query<{ bytes: number }>(
+    'SELECT sum(record_size)::float8 AS bytes FROM pg_get_wal_stats($1::pg_lsn, $2::pg_lsn)',
+    [from, to],
+  );
+  return rows[0]?.bytes ?? Number.NaN;
 }

@@ -4,6 +4,7 @@ import { startRedis } from '../test/system/redis.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { openShift } from './latency.js';
 import type { Figure } from './report.js';
+import { walBytesBetween } from './spent.js';
 
 const REGISTERS = 50;
 const AT_ONCE = 16;
@@ -12,11 +13,14 @@ export interface WalOptions {
   receipts: number;
 }
 
-interface Spent {
-  bytes: number;
+interface Counters {
+  /** A place in the log. */
+  at: string;
   transactionIds: number;
   transactions: number;
 }
+
+type Spent = Omit<Counters, 'at'> & { bytes: number };
 
 /**
  * What one receipt writes into PostgreSQL's log, from its acceptance to its registration, with the queue in PostgreSQL and with it in
@@ -45,6 +49,7 @@ async function measure(receipts: number, queue: { queueUrl?: string }): Promise<
   const system = await startSystem({ registers: REGISTERS, ...queue });
   const client = new pg.Client({ connectionString: system.database.adminUrl });
   await client.connect();
+  await client.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect');
   try {
     const { tills } = system.merchant;
     await Promise.all(tills.map(({ registerUrl }) => openShift(registerUrl, system.registerApiKey)));
@@ -54,9 +59,9 @@ async function measure(receipts: number, queue: { queueUrl?: string }): Promise<
     await sell(system, receipts);
     await settled(client);
     const ended = await read(client);
-    const of = (pick: (state: Spent) => number): number => (pick(ended) - pick(begun)) / receipts;
+    const of = (pick: (state: Counters) => number): number => (pick(ended) - pick(begun)) / receipts;
     return {
-      bytes: of(({ bytes }) => bytes),
+      bytes: (await walBytesBetween(client, begun.at, ended.at)) / receipts,
       transactionIds: of(({ transactionIds }) => transactionIds),
       transactions: of(({ transactions }) => transactions),
     };
@@ -91,16 +96,14 @@ async function settled(client: pg.Client): Promise<void> {
   await delay(2_000);
 }
 
-/** Whole pages, which follow each checkpoint, are left out: they depend on how often there is one. */
-async function read(client: pg.Client): Promise<Spent> {
-  await client.query('CHECKPOINT');
+async function read(client: pg.Client): Promise<Counters> {
   await client.query('SELECT pg_stat_clear_snapshot()');
-  const { rows } = await client.query<Spent>(
-    `SELECT (SELECT wal_bytes FROM pg_stat_wal)::float8 AS bytes,
+  const { rows } = await client.query<Counters>(
+    `SELECT pg_current_wal_insert_lsn()::text AS at,
             pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS "transactionIds",
             (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())::float8 AS transactions`,
   );
-  const [spent] = rows;
-  if (!spent) throw new Error('PostgreSQL does not say what it has written');
-  return spent;
+  const [counters] = rows;
+  if (!counters) throw new Error('PostgreSQL does not say what it has written');
+  return counters;
 }

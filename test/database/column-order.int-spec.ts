@@ -1,0 +1,175 @@
+// Promise: a change of a receipt or an attempt does not write its document or request into the log again; a filled table keeps its columns as they are.
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+
+const MIGRATION = '20261126150000_what_moves_together';
+const adminUrl = process.env['TEST_DATABASE_ADMIN_URL'] ?? '';
+const names: string[] = [];
+const clients: pg.Client[] = [];
+
+afterAll(async () => {
+  for (const client of clients) await client.end();
+  await asAdmin(async (admin) => {
+    for (const name of names) await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+});
+
+function urlFor(role: string | null, name: string): string {
+  const url = new URL(adminUrl);
+  if (role !== null) url.username = role;
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+async function asAdmin(work: (admin: pg.Client) => Promise<unknown>, url = adminUrl): Promise<void> {
+  const admin = await connect(url);
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
+/** A database as it was before this migration. */
+async function beforeIt(): Promise<{ owner: pg.Client; name: string }> {
+  const name = `columns_${randomBytes(5).toString('hex')}`;
+  names.push(name);
+  await asAdmin((admin) => admin.query(`CREATE DATABASE ${name} OWNER fiscal_owner`));
+  const migrations = readMigrations().filter((each) => each.name < MIGRATION);
+  await migrate({
+    migrateDatabaseUrl: urlFor('fiscal_owner', name),
+    databaseUrl: urlFor('fiscal_app', name),
+    migrations,
+  });
+  const owner = await connect(urlFor('fiscal_owner', name));
+  clients.push(owner);
+  return { owner, name };
+}
+
+function migrateOn(name: string): Promise<unknown> {
+  return migrate({ migrateDatabaseUrl: urlFor('fiscal_owner', name), databaseUrl: urlFor('fiscal_app', name) });
+}
+
+/** Static and long: what stands behind every column that moves, and nothing behind them that does. */
+const LAST: Readonly<Record<string, readonly string[]>> = {
+  receipts: ['document'],
+  attempts: ['baseline', 'request'],
+};
+
+async function columnsOf(
+  owner: pg.Client,
+  table: string,
+): Promise<{ name: string; type: string; required: boolean }[]> {
+  const { rows } = await owner.query<{ name: string; type: string; required: boolean }>(
+    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, attnotnull AS required FROM pg_attribute
+      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    [table],
+  );
+  return rows;
+}
+
+const DOCUMENT = JSON.stringify({
+  items: Array.from({ length: 12 }, (_, at) => `line ${at} ${randomBytes(20).toString('hex')}`),
+});
+
+async function accept(owner: pg.Client): Promise<void> {
+  await owner.query(`
+    INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'm', 'M', '300000000');
+    INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'b', 'B');
+    INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, state, registered_at)
+    VALUES ('dev_1', 'mer_1', 'brn_1', 'Till', 'http://127.0.0.1:9', '\\x00', 'online', now());`);
+  await owner.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
+                           total_tiyin, vat_total_tiyin)
+     VALUES ('rcp_1', 'mer_1', 'cli_1', 'receipts', '\\x00', 'sale', 'accepted', 1, 'dev_1', $1, 100, 0)`,
+    [DOCUMENT],
+  );
+}
+
+const beginSending = (owner: pg.Client): Promise<unknown> =>
+  owner.query(`UPDATE receipts SET status = 'sending', updated_at = now() WHERE id = 'rcp_1'`);
+
+/** Bytes that the statement wrote into the log of this table's rows, without whole pages. */
+async function loggedBy(name: string, table: string, statement: () => Promise<unknown>): Promise<number> {
+  let bytes = -1;
+  await asAdmin(
+    async (admin) => {
+      await admin.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect');
+      const at = async (): Promise<string> =>
+        (await admin.query<{ at: string }>('SELECT pg_current_wal_insert_lsn()::text AS at')).rows[0]?.at ?? '';
+      const from = await at();
+      await statement();
+      const to = await at();
+      await admin.query('SELECT pg_switch_wal()');
+      const { rows } = await admin.query<{ bytes: number }>(
+        `SELECT sum(record_length - block_fpi_length)::int AS bytes FROM pg_get_wal_block_info($1, $2, false)
+          WHERE relfilenode = pg_relation_filenode($3::regclass) AND record_type LIKE '%UPDATE%'
+            AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        [from, to, table],
+      );
+      bytes = rows[0]?.bytes ?? -1;
+    },
+    urlFor(null, name),
+  );
+  return bytes;
+}
+
+test('a new installation: nothing that moves stands behind what is long and never moves', async () => {
+  const { owner, name } = await beforeIt();
+  const was = await Promise.all(Object.keys(LAST).map((table) => columnsOf(owner, table)));
+  await migrateOn(name);
+  for (const [at, [table, last]] of Object.entries(LAST).entries()) {
+    const columns = await columnsOf(owner, table);
+    const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
+    // Later migrations may add some.
+    expect([...columns].sort(byName)).toEqual(expect.arrayContaining([...(was[at] ?? [])].sort(byName)));
+    const { rows: moving } = await owner.query<{ name: string }>(
+      `SELECT column_name AS name FROM information_schema.column_privileges
+        WHERE grantee = 'fiscal_app' AND table_schema = 'public' AND table_name = $1 AND privilege_type = 'UPDATE'`,
+      [table],
+    );
+    const placeOf = (column: string): number => columns.findIndex((each) => each.name === column);
+    const lastMoving = Math.max(...moving.map((column) => placeOf(column.name)));
+    expect(moving.length).toBeGreaterThan(2);
+    expect(last.filter((column) => placeOf(column) < lastMoving)).toEqual([]);
+  }
+  await accept(owner);
+  const bytes = await loggedBy(name, 'receipts', () => beginSending(owner));
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThan(DOCUMENT.length / 2);
+});
+
+test('a filled one keeps its columns, its rows, and its table open', async () => {
+  const { owner, name } = await beforeIt();
+  await accept(owner);
+  const before = await columnsOf(owner, 'receipts');
+  const { rows: kept } = await owner.query('SELECT * FROM receipts');
+  const reader = await connect(urlFor('fiscal_owner', name));
+  clients.push(reader);
+  await reader.query('BEGIN; SELECT FROM receipts');
+  await migrateOn(name);
+  await reader.query('COMMIT');
+  expect((await columnsOf(owner, 'receipts')).slice(0, before.length)).toEqual(before);
+  expect((await owner.query('SELECT * FROM receipts')).rows).toMatchObject(kept);
+  // What the other kind of installation is spared.
+  expect(await loggedBy(name, 'receipts', () => beginSending(owner))).toBeGreaterThan(DOCUMENT.length / 2);
+});
+
+test('programs that are connected go on', async () => {
+  const { owner, name } = await beforeIt();
+  const program = await connect(urlFor('fiscal_app', name));
+  clients.push(program);
+  const read = (): Promise<pg.QueryResult> =>
+    program.query({ name: 'read', text: 'SELECT id, document, status FROM receipts WHERE id = $1', values: ['rcp_1'] });
+  expect((await read()).rows).toEqual([]);
+  await migrateOn(name);
+  await accept(owner);
+  expect((await read()).rows).toMatchObject([{ id: 'rcp_1', document: JSON.parse(DOCUMENT), status: 'accepted' }]);
+});
