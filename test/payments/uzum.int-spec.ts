@@ -1,7 +1,5 @@
 // Uzum's Merchant API is answered as its table says, and what Uzum registers belongs to no register of ours.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { uzumMerchantAuth } from '#payments';
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
@@ -81,22 +79,6 @@ describe('Merchant API', () => {
     const id = await opened();
     const answers = await Promise.all(Array.from({ length: 6 }, () => create(id, randomUUID())));
     expect(answers.map(said).sort()).toEqual(['10009', '10009', '10009', '10009', '10009', 'CREATED']);
-  });
-
-  it('an order whose row another session holds for longer than a statement waits is taken when it is free', async () => {
-    const id = await opened();
-    const holder = new pg.Client({ connectionString: fixture.gateway.database.ownerUrl });
-    await holder.connect();
-    try {
-      await holder.query('BEGIN');
-      await holder.query('SELECT FROM payments WHERE id = $1 FOR UPDATE', [id]);
-      const answer = create(id, randomUUID());
-      await delay(1_000);
-      await holder.query('COMMIT');
-      expect(said(await answer)).toBe('CREATED');
-    } finally {
-      await holder.end();
-    }
   });
 
   it('a transaction that was reversed before it was paid frees the order', async () => {

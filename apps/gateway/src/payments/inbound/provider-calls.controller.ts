@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId, isTestId } from '#fiscal-domain';
@@ -6,7 +5,7 @@ import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
 import { HttpProblem } from '#http';
 import { Problem } from '#problems';
 import { CidrSet, parseCidr } from '#outgoing';
-import { isDatabaseBusy, type Logger } from '#runtime';
+import { type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
@@ -16,9 +15,6 @@ import { inboundOutcomeOf, PaymentMetrics } from '../payment-metrics.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { ProviderLogins } from './provider-logins.js';
 import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
-
-/** Two calls that take each other's rows do not meet again at the same moment. */
-const PAUSE_MS = 20;
 
 /** Where payment providers call: each proves who it is in its own way, and is answered in its own terms. */
 @Controller('v1/providers')
@@ -160,7 +156,7 @@ export class ProviderCallsController {
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
       const isHeldBack = isKnown && this.protocols.hasPassword(call) && (await this.isHeldBack(account, call));
       // Whatever its password, it is answered as one that is wrong.
-      const answer = await this.againWhileBusy(() => this.protocols.answer(account, call, isKnown && !isHeldBack));
+      const answer = await this.protocols.answer(account, call, isKnown && !isHeldBack);
       const outcome = isHeldBack ? 'held_back' : inboundOutcomeOf(code, isKnown, answer);
       this.metrics.wasCalled(code, outcome);
       return answer;
@@ -169,22 +165,6 @@ export class ProviderCallsController {
       this.metrics.wasCalled(code, 'failed');
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
       return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
-    }
-  }
-
-  /**
-   * Another call holds the rows that this one needs: what it did was taken back, and it is done again as long as its provider waits.
-   * Not every provider asks again by itself, and a customer stands before the till meanwhile.
-   */
-  private async againWhileBusy<T>(answer: () => Promise<T>): Promise<T> {
-    const until = performance.now() + this.timing.answerMs;
-    for (;;) {
-      try {
-        return await answer();
-      } catch (error) {
-        if (!isDatabaseBusy(error) || performance.now() >= until) throw error;
-      }
-      await delay(PAUSE_MS * (1 + Math.random()));
     }
   }
 
