@@ -115,8 +115,12 @@ it('a worker that slept between the intent and the call sends nothing, and charg
      CREATE TRIGGER fall_asleep BEFORE INSERT ON payment_calls FOR EACH STATEMENT EXECUTE FUNCTION fall_asleep()`,
   );
   const paying = fixture.pay({ provider: 'click', token: 'token-0001' }, { prefer: 'wait=0' });
+  try {
+    await paying;
+  } finally {
+    await sql(fixture.gateway.database, 'DROP TRIGGER fall_asleep ON payment_calls');
+  }
   const { id } = (await paying).body;
-  await sql(fixture.gateway.database, 'DROP TRIGGER fall_asleep ON payment_calls');
   await fixture.until(id, { status: 'captured', receipt: 'registered' });
   const calls = await sql<{ call: string; kind: string }>(
     fixture.gateway.database,

@@ -21,8 +21,8 @@ async function call(operation: string, more: object): Promise<Answer> {
     body: JSON.stringify(request),
   });
   const body = (await response.json()) as Record<string, unknown>;
-  // What lacks a field is in no document.
-  if (body['errorCode'] !== '10005')
+  // What lacks a field is in no document, nor is what a fault of ours looks like (x-open of schemas/uzum.json).
+  if (body['errorCode'] !== '10005' && response.status !== 503)
     fixture.observe({ provider: 'uzum', path: `/${operation}`, request, status: response.status, answer: body });
   return { status: response.status, body };
 }
@@ -77,7 +77,14 @@ describe('Merchant API', () => {
 
   it('two creates of one order at the same moment: one takes it', async () => {
     const id = await opened();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => create(id, randomUUID())));
+    // On a slow machine one waits too long for another, and is asked to come again.
+    const answered = (transId: string) =>
+      until(
+        'an answer',
+        () => create(id, transId),
+        (answer) => answer.status !== 503,
+      );
+    const answers = await Promise.all(Array.from({ length: 6 }, () => answered(randomUUID())));
     expect(answers.map(said).sort()).toEqual(['10009', '10009', '10009', '10009', '10009', 'CREATED']);
   });
 
