@@ -58,16 +58,17 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
 
   /** @throws Problem 422 device_limit_reached, 429 too_many_requests */
   add(merchantId: string, device: NewDevice): Promise<void> {
-    return this.inTurn(merchantId, () => this.addAlone(merchantId, device));
+    return this.inTurn(merchantId, (leftMs) => this.addAlone(merchantId, device, leftMs));
   }
 
-  /** Does what inserts a row, after the merchant's other registrations at this gateway. @throws Problem 429 too_many_requests */
-  inTurn<T>(merchantId: string, insertion: () => Promise<T>): Promise<T> {
-    const since = performance.now();
+  /** Does what inserts a row, after the merchant's other registrations at this gateway. @param insertion is given what is left of its time */
+  inTurn<T>(merchantId: string, insertion: (leftMs: number) => Promise<T>): Promise<T> {
+    const until = performance.now() + LOCK_TIMEOUT_MS;
     const inTime = (): Promise<T> => {
       // Those behind one that waited for the lock in vain do not each wait as long again.
-      if (performance.now() - since > LOCK_TIMEOUT_MS) throw tooManyAtOnce();
-      return insertion();
+      const leftMs = Math.ceil(until - performance.now());
+      if (leftMs <= 0) throw tooManyAtOnce();
+      return insertion(leftMs);
     };
     return this.turns.run(merchantId, inTime, tooManyAtOnce);
   }
@@ -112,10 +113,10 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
     return rows.length === 0 ? 0 : this.clear(rows.map(({ id }) => id));
   }
 
-  private async addAlone(merchantId: string, device: NewDevice): Promise<void> {
+  private async addAlone(merchantId: string, device: NewDevice, leftMs: number): Promise<void> {
     try {
       await this.prisma.$transaction(async (tx) => {
-        await tx.$queryRaw`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`;
+        await tx.$queryRaw`SELECT set_config('lock_timeout', ${String(leftMs)}, true)`;
         await this.insert(tx, merchantId, device);
       });
     } catch (error) {
@@ -153,7 +154,7 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
 }
 
 export function tooManyAtOnce(): Problem {
-  const detail = `${MAX_TRIED_AT_ONCE} registers are being asked who they are at this moment; go on a little later.`;
+  const detail = `Up to ${MAX_TRIED_AT_ONCE} registers are asked who they are at a time, and others wait before this one; go on a little later.`;
   return new Problem('too_many_requests', detail, { retryAfterSeconds: 5 });
 }
 
