@@ -10,7 +10,7 @@ const suppressionNeedsReason = {
     return {
       Program() {
         for (const comment of context.sourceCode.getAllComments()) {
-          const isSuppression = /^\s*eslint-disable/.test(comment.value);
+          const isSuppression = /^\s*(eslint|oxlint)-disable/.test(comment.value);
           if (!isSuppression || /\s--\s+\S/.test(comment.value)) continue;
           context.report({ loc: comment.loc, message: 'Say why: "eslint-disable-… rule -- reason".' });
         }

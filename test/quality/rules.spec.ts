@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import tseslint from 'typescript-eslint';
 import { LEDGER_READERS, readsOfOthers } from '../../scripts/lib/ledger-readers.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -39,6 +40,7 @@ const LINTED: [string, string, string][] = [
   ['silent-catch.ts', 'export function f(): void {\n  try {\n    f();\n  } catch {}\n}', 'no-empty'],
   ['console.ts', "console.log('x');", 'no-console'],
   ['suppression.ts', '// eslint-disable-next-line no-console\nconsole.log(1);', 'local/suppression-needs-reason'],
+  ['other-suppression.ts', '// oxlint-disable-next-line\nconsole.log(1);', 'local/suppression-needs-reason'],
   ['idle-suppression.ts', '// eslint-disable-next-line no-console -- why\nexport const a = 1;', 'null'],
   ['ts-ignore.ts', '// @ts-ignore\nexport const a: number = 1;', '@typescript-eslint/ban-ts-comment'],
   ['backtracking.ts', String.raw`export const r = /^(a+)+$/;`, 'regexp/no-super-linear-backtracking'],
@@ -121,6 +123,15 @@ const LINTED_WITH_TYPES: Record<string, string> = {
   'unbound-method': 'export const f = (a: { b(): void }): unknown => [a.b];',
 };
 
+/** What typescript-eslint recommends and needs types for. */
+function recommendedWithTypes(): string[] {
+  const on = (name: 'recommendedTypeCheckedOnly'): [string, unknown][] =>
+    tseslint.configs[name].flatMap(({ rules = {} }) => Object.entries(rules));
+  return on('recommendedTypeCheckedOnly')
+    .filter(([name, level]) => name.startsWith('@typescript-eslint/') && level !== 'off')
+    .map(([name]) => name.replace('@typescript-eslint/', ''));
+}
+
 interface EslintResult {
   filePath: string;
   messages: { ruleId: string | null; message: string }[];
@@ -173,25 +184,37 @@ describe('eslint', () => {
 
 describe('oxlint, for the rules that need types', () => {
   let complaints: string[] = [];
+  let output = '';
   const { rules } = JSON.parse(readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')) as {
     rules: Record<string, unknown>;
   };
 
   beforeAll(() => {
     for (const [rule, text] of Object.entries(LINTED_WITH_TYPES)) write(`typed/${rule}.ts`, `${text}\n`);
-    const args = [
-      join(NODE_MODULES, 'oxlint/bin/oxlint'),
-      ...['--type-aware', '--config', join(ROOT, '.oxlintrc.json'), '--format', 'json', 'typed'],
-    ];
+    for (const file of ['a.tsx', 'a.mjs', 'a.spec.ts', 'testing/a.ts']) write(`typed/${file}`, 'Promise.resolve();\n');
+    write('typed/idle.ts', '// oxlint-disable-next-line typescript/require-await -- why\nexport const a = 1;\n');
+    const oxlint = join(NODE_MODULES, 'oxlint/bin/oxlint');
+    const args = [oxlint, '--config', join(ROOT, '.oxlintrc.json'), '--format', 'json', 'typed'];
     const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
     if (!stdout.startsWith('{')) throw new Error(stdout + stderr);
+    output = stdout;
     const { diagnostics } = JSON.parse(stdout) as { diagnostics: { filename: string; code: string }[] };
     complaints = diagnostics.map(({ filename, code }) => `${filename}: ${code}`);
   });
 
-  test('each rule has its line here', () => {
+  test('each rule has its line here, and none of those that are recommended is left out', () => {
     const names = Object.keys(rules).map((name) => name.replace('typescript/', ''));
     expect(names.sort()).toEqual(Object.keys(LINTED_WITH_TYPES).sort());
+    expect(recommendedWithTypes().length).toBeGreaterThan(20);
+    expect(recommendedWithTypes().filter((rule) => !names.includes(rule))).toEqual([]);
+  });
+
+  test.each(['a.tsx', 'a.mjs', 'a.spec.ts', 'testing/a.ts'])('%s is linted with types too', (file) => {
+    expect(complaints).toContain(`typed/${file}: typescript(no-floating-promises)`);
+  });
+
+  test('a suppression that is not needed is refused', () => {
+    expect(output).toMatch(/idle\.ts/);
   });
 
   test.each(Object.keys(LINTED_WITH_TYPES))('%s objects', (rule) => {
