@@ -96,23 +96,25 @@ async function accept(owner: pg.Client): Promise<void> {
 const beginSending = (owner: pg.Client): Promise<unknown> =>
   owner.query(`UPDATE receipts SET status = 'sending', updated_at = now() WHERE id = 'rcp_1'`);
 
-/** Bytes that the statement wrote into the log of this table's rows, without whole pages. */
-async function loggedBy(name: string, table: string, statement: () => Promise<unknown>): Promise<number> {
+/** Bytes that the statement wrote into the log of receipts, without whole pages. */
+async function loggedBy(name: string, statement: () => Promise<unknown>): Promise<number> {
   let bytes = -1;
   await asAdmin(
     async (admin) => {
       await admin.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect');
       const at = async (): Promise<string> =>
         (await admin.query<{ at: string }>('SELECT pg_current_wal_insert_lsn()::text AS at')).rows[0]?.at ?? '';
+      // A page is logged as a whole when it is changed for the first time after a checkpoint, and the row in it is not.
+      await admin.query('UPDATE receipts SET updated_at = now()');
       const from = await at();
       await statement();
       const to = await at();
       await admin.query('SELECT pg_switch_wal()');
       const { rows } = await admin.query<{ bytes: number }>(
         `SELECT sum(record_length - block_fpi_length)::int AS bytes FROM pg_get_wal_block_info($1, $2, false)
-          WHERE relfilenode = pg_relation_filenode($3::regclass) AND record_type LIKE '%UPDATE%'
+          WHERE relfilenode = pg_relation_filenode('receipts') AND record_type LIKE '%UPDATE%'
             AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-        [from, to, table],
+        [from, to],
       );
       bytes = rows[0]?.bytes ?? -1;
     },
@@ -141,7 +143,7 @@ test('a new installation: nothing that moves stands behind what is long and neve
     expect(last.filter((column) => placeOf(column) < lastMoving)).toEqual([]);
   }
   await accept(owner);
-  const bytes = await loggedBy(name, 'receipts', () => beginSending(owner));
+  const bytes = await loggedBy(name, () => beginSending(owner));
   expect(bytes).toBeGreaterThan(0);
   expect(bytes).toBeLessThan(DOCUMENT.length / 2);
 });
@@ -159,7 +161,7 @@ test('a filled one keeps its columns, its rows, and its table open', async () =>
   expect((await columnsOf(owner, 'receipts')).slice(0, before.length)).toEqual(before);
   expect((await owner.query('SELECT * FROM receipts')).rows).toMatchObject(kept);
   // What the other kind of installation is spared.
-  expect(await loggedBy(name, 'receipts', () => beginSending(owner))).toBeGreaterThan(DOCUMENT.length / 2);
+  expect(await loggedBy(name, () => beginSending(owner))).toBeGreaterThan(DOCUMENT.length / 2);
 });
 
 test('programs that are connected go on', async () => {
