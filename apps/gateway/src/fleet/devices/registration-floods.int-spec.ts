@@ -46,11 +46,12 @@ test('while a merchant’s lock is held, one connection waits for it, and all ar
     const until = performance.now() + 2_500;
     const seen = new Set<number>();
     while (performance.now() < until) {
-      expect((await fleet.ask('GET', '/v1/devices?limit=1')).status).toBe(200);
       seen.add(await waitersIn(holder));
+      expect((await fleet.ask('GET', '/v1/devices?limit=1')).status).toBe(200);
       await delay(100);
     }
-    expect([...seen]).toEqual([1]);
+    // On a slow machine its patience may be over before the loop is.
+    expect(Math.max(...seen)).toBe(1);
     const codes = (await answered).map(({ body }) => body.code);
     // The one that waited itself may get the other answer.
     expect(new Set(codes.filter((code) => code !== 'service_unavailable'))).toEqual(new Set(['too_many_requests']));
