@@ -1,60 +1,36 @@
 // Promise: a change of a receipt or an attempt does not write its document or request into the log again; a filled table keeps its columns as they are.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { createEmptyDatabase, type TestDatabase } from '#database/testing';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 const MIGRATION = '20261126150000_what_moves_together';
-const adminUrl = process.env['TEST_DATABASE_ADMIN_URL'] ?? '';
-const names: string[] = [];
+const databases: TestDatabase[] = [];
 const clients: pg.Client[] = [];
 
 afterAll(async () => {
   for (const client of clients) await client.end();
-  await asAdmin(async (admin) => {
-    for (const name of names) await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-  });
+  for (const database of databases) await database.drop();
 });
 
-function urlFor(role: string | null, name: string): string {
-  const url = new URL(adminUrl);
-  if (role !== null) url.username = role;
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
   await client.connect();
+  clients.push(client);
   return client;
 }
 
-async function asAdmin(work: (admin: pg.Client) => Promise<unknown>, url = adminUrl): Promise<void> {
-  const admin = await connect(url);
-  try {
-    await work(admin);
-  } finally {
-    await admin.end();
-  }
-}
-
 /** A database as it was before this migration. */
-async function beforeIt(): Promise<{ owner: pg.Client; name: string }> {
-  const name = `columns_${randomBytes(5).toString('hex')}`;
-  names.push(name);
-  await asAdmin((admin) => admin.query(`CREATE DATABASE ${name} OWNER fiscal_owner`));
-  const migrations = readMigrations().filter((each) => each.name < MIGRATION);
-  await migrate({
-    migrateDatabaseUrl: urlFor('fiscal_owner', name),
-    databaseUrl: urlFor('fiscal_app', name),
-    migrations,
-  });
-  const owner = await connect(urlFor('fiscal_owner', name));
-  clients.push(owner);
-  return { owner, name };
+async function beforeIt(): Promise<{ owner: pg.Client; database: TestDatabase }> {
+  const database = await createEmptyDatabase();
+  databases.push(database);
+  const migrations = readMigrations().filter(({ name }) => name < MIGRATION);
+  await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: database.url, migrations });
+  return { owner: await connect(database.ownerUrl), database };
 }
 
-function migrateOn(name: string): Promise<unknown> {
-  return migrate({ migrateDatabaseUrl: urlFor('fiscal_owner', name), databaseUrl: urlFor('fiscal_app', name) });
+function migrateOn({ ownerUrl, url }: TestDatabase): Promise<unknown> {
+  return migrate({ migrateDatabaseUrl: ownerUrl, databaseUrl: url });
 }
 
 /** Static and long: what stands behind every column that moves, and nothing behind them that does. */
@@ -97,36 +73,30 @@ const beginSending = (owner: pg.Client): Promise<unknown> =>
   owner.query(`UPDATE receipts SET status = 'sending', updated_at = now() WHERE id = 'rcp_1'`);
 
 /** Bytes that the statement wrote into the log of receipts, without whole pages. */
-async function loggedBy(name: string, statement: () => Promise<unknown>): Promise<number> {
-  let bytes = -1;
-  await asAdmin(
-    async (admin) => {
-      await admin.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect');
-      const at = async (): Promise<string> =>
-        (await admin.query<{ at: string }>('SELECT pg_current_wal_insert_lsn()::text AS at')).rows[0]?.at ?? '';
-      // A page is logged as a whole when it is changed for the first time after a checkpoint, and the row in it is not.
-      await admin.query('UPDATE receipts SET updated_at = now()');
-      const from = await at();
-      await statement();
-      const to = await at();
-      await admin.query('SELECT pg_switch_wal()');
-      const { rows } = await admin.query<{ bytes: number }>(
-        `SELECT sum(record_length - block_fpi_length)::int AS bytes FROM pg_get_wal_block_info($1, $2, false)
-          WHERE relfilenode = pg_relation_filenode('receipts') AND record_type LIKE '%UPDATE%'
-            AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-        [from, to],
-      );
-      bytes = rows[0]?.bytes ?? -1;
-    },
-    urlFor(null, name),
+async function loggedBy({ adminUrl }: TestDatabase, statement: () => Promise<unknown>): Promise<number> {
+  const admin = await connect(adminUrl);
+  await admin.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect');
+  const place = async (): Promise<string> =>
+    (await admin.query<{ at: string }>('SELECT pg_current_wal_insert_lsn()::text AS at')).rows[0]?.at ?? '';
+  // A page is logged as a whole when it is changed for the first time after a checkpoint, and the row in it is not.
+  await admin.query('UPDATE receipts SET updated_at = now()');
+  const from = await place();
+  await statement();
+  const to = await place();
+  await admin.query('SELECT pg_switch_wal()');
+  const { rows } = await admin.query<{ bytes: number }>(
+    `SELECT sum(record_length - block_fpi_length)::int AS bytes FROM pg_get_wal_block_info($1, $2, false)
+      WHERE relfilenode = pg_relation_filenode('receipts') AND record_type LIKE '%UPDATE%'
+        AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    [from, to],
   );
-  return bytes;
+  return rows[0]?.bytes ?? -1;
 }
 
 test('a new installation: nothing that moves stands behind what is long and never moves', async () => {
-  const { owner, name } = await beforeIt();
+  const { owner, database } = await beforeIt();
   const was = await Promise.all(Object.keys(LAST).map((table) => columnsOf(owner, table)));
-  await migrateOn(name);
+  await migrateOn(database);
   for (const [at, [table, last]] of Object.entries(LAST).entries()) {
     const columns = await columnsOf(owner, table);
     const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
@@ -143,35 +113,33 @@ test('a new installation: nothing that moves stands behind what is long and neve
     expect(last.filter((column) => placeOf(column) < lastMoving)).toEqual([]);
   }
   await accept(owner);
-  const bytes = await loggedBy(name, () => beginSending(owner));
+  const bytes = await loggedBy(database, () => beginSending(owner));
   expect(bytes).toBeGreaterThan(0);
   expect(bytes).toBeLessThan(DOCUMENT.length / 2);
 });
 
 test('a filled one keeps its columns, its rows, and its table open', async () => {
-  const { owner, name } = await beforeIt();
+  const { owner, database } = await beforeIt();
   await accept(owner);
   const before = await columnsOf(owner, 'receipts');
   const { rows: kept } = await owner.query('SELECT * FROM receipts');
-  const reader = await connect(urlFor('fiscal_owner', name));
-  clients.push(reader);
+  const reader = await connect(database.ownerUrl);
   await reader.query('BEGIN; SELECT FROM receipts');
-  await migrateOn(name);
+  await migrateOn(database);
   await reader.query('COMMIT');
   expect((await columnsOf(owner, 'receipts')).slice(0, before.length)).toEqual(before);
   expect((await owner.query('SELECT * FROM receipts')).rows).toMatchObject(kept);
   // What the other kind of installation is spared.
-  expect(await loggedBy(name, () => beginSending(owner))).toBeGreaterThan(DOCUMENT.length / 2);
+  expect(await loggedBy(database, () => beginSending(owner))).toBeGreaterThan(DOCUMENT.length / 2);
 });
 
 test('programs that are connected go on', async () => {
-  const { owner, name } = await beforeIt();
-  const program = await connect(urlFor('fiscal_app', name));
-  clients.push(program);
+  const { owner, database } = await beforeIt();
+  const program = await connect(database.url);
   const read = (): Promise<pg.QueryResult> =>
     program.query({ name: 'read', text: 'SELECT id, document, status FROM receipts WHERE id = $1', values: ['rcp_1'] });
   expect((await read()).rows).toEqual([]);
-  await migrateOn(name);
+  await migrateOn(database);
   await accept(owner);
   expect((await read()).rows).toMatchObject([{ id: 'rcp_1', document: JSON.parse(DOCUMENT), status: 'accepted' }]);
 });
