@@ -1,38 +1,21 @@
 // Promise: an installation with data gets one holder for each terminal, and keeps its receipts, devices and shifts.
-import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { createEmptyDatabase, type TestDatabase } from '#database/testing';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 const FIRST_OF_TERMINALS = '20261122095123_terminals';
-const adminUrl = process.env['TEST_DATABASE_ADMIN_URL'] ?? '';
-const name = `terminals_${randomBytes(5).toString('hex')}`;
 
+let database: TestDatabase;
 let owner: pg.Client;
 
-function urlFor(role: string): string {
-  const url = new URL(adminUrl);
-  [url.username, url.pathname] = [role, `/${name}`];
-  return url.href;
-}
-
-async function asAdmin(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
 beforeAll(async () => {
-  await asAdmin(`CREATE DATABASE ${name} OWNER fiscal_owner`);
-  owner = new pg.Client({ connectionString: urlFor('fiscal_owner') });
+  database = await createEmptyDatabase();
+  owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();
 });
 afterAll(async () => {
   await owner?.end();
-  await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  await database?.drop();
 });
 
 const device = (id: string, merchant: number, terminalId: string | null, deletedAt: string | null): Promise<unknown> =>
@@ -50,8 +33,8 @@ const shift = (id: string, deviceId: string, terminalId: string, number: number)
 
 test('the live device’s merchant holds a terminal, else that of the last one; shifts get their merchant', async () => {
   const all = readMigrations();
-  const before = all.filter(({ name: each }) => each < FIRST_OF_TERMINALS);
-  const migrateDatabaseUrl = urlFor('fiscal_owner');
+  const before = all.filter(({ name }) => name < FIRST_OF_TERMINALS);
+  const migrateDatabaseUrl = database.ownerUrl;
   await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations: before });
   for (const n of [1, 2]) {
     await owner.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_${n}', 'm${n}', 'M', '300000000')`);
