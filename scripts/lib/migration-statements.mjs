@@ -15,7 +15,8 @@ const BLOCKING = [
     /^ALTER TABLE "?([a-z_]+)"?[^;]*\bADD CONSTRAINT\b(?![^;]*\bNOT VALID\b)[^;]*\b(?:FOREIGN KEY|CHECK)\b/i,
     'NOT VALID, then VALIDATE',
   ],
-  [/^ALTER TABLE "?([a-z_]+)"?[^;]*\bALTER COLUMN\b[^;]*\b(?:SET NOT NULL|TYPE|SET DATA TYPE)\b/i, 'a new column'],
+  // A column may be called type.
+  [/^ALTER TABLE "?([a-z_]+)"?[^;]*\bALTER COLUMN "?\w+"? (?:SET NOT NULL|TYPE|SET DATA TYPE)\b/i, 'a new column'],
   [
     /^ALTER TABLE "?([a-z_]+)"?[^;]*\bADD (?:CONSTRAINT "?[a-z_]+"? )?(?:UNIQUE|PRIMARY KEY)\b/i,
     'an index that is built CONCURRENTLY',

@@ -183,6 +183,11 @@ test.each([
   expect(blockingStatements(`CREATE TABLE "a" (id int);\nCREATE TABLE receipts (id int);\n${sql}`, NONE)).toEqual([]);
 });
 
+test('a setting of a column that is called type is no new column', () => {
+  expect(blockingStatements('ALTER TABLE a ALTER COLUMN type SET (n_distinct = 9);', NONE)).toEqual([]);
+  expect(blockingStatements('ALTER TABLE a ALTER COLUMN type TYPE text;', NONE)).toHaveLength(1);
+});
+
 test('no migration takes from the release before what it works with', () => {
   const all = readMigrations();
   const judged = all.filter((each) => each.name !== GIVES_BACK);

@@ -64,7 +64,7 @@ interface Found {
 
 /** What is only read off the rows is searched in so many for one page. */
 const WALKED = 5_000;
-/** The others have an index: few payments stand in them (`payments_unfinished`). */
+/** The others have an index: few payments stand in them (`payments_under_way`). */
 const ENDED: ReadonlySet<PaymentState> = new Set([
   'captured',
   'voided',

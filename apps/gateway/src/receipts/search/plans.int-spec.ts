@@ -5,6 +5,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { isByRegistration, type ReceiptFilter } from './receipt-filter.js';
 import { keptPage, pageStatement } from './search-receipts.js';
+import { insertReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
 
 const RECEIPTS = 30_000;
 const PAGE = join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'receipts-search.md');
@@ -15,41 +16,13 @@ beforeAll(async () => {
   database = await createTestDatabase();
   client = new pg.Client({ connectionString: database.adminUrl });
   await client.connect();
-  await client.query(
-    `INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
-                           branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
-                           registered_at, created_at)
-     SELECT 'rcp_01kz' || lpad(n::text, 22, '0'), 'mer_' || n % 100, 'cli_1', 'receipts', 'order-' || n, '', s.type::receipt_type,
-            s.status::receipt_status, n, 'dev_' || n % 1000,
-            'brn_' || n % 500, 'csh_' || n % 2000, '{}', n * 7919 % 1000003, 0,
-            CASE WHEN s.status = 'registered' THEN 'UZ' END, CASE WHEN s.status = 'registered' THEN n END,
-            CASE WHEN s.status = 'registered' THEN s.at END, s.at
-       FROM generate_series(1, $1::int) AS n,
-            LATERAL (SELECT CASE WHEN n % 51 = 0 THEN 'refund' ELSE 'sale' END AS type,
-                            CASE WHEN n % 101 = 0 THEN 'rejected' WHEN n % 301 = 0 THEN 'unknown'
-                                 WHEN n > $1 - 50 THEN 'accepted' ELSE 'registered' END AS status,
-                            '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute' AS at) AS s`,
-    [RECEIPTS],
-  );
-  await client.query('VACUUM ANALYZE receipts');
+  await insertReceipts(client, RECEIPTS, 100);
 });
 afterAll(async () => {
   await client.end();
   await database.drop();
 });
 
-const nothing: ReceiptFilter = {
-  ...{
-    merchantId: 'mer_1',
-    externalId: null,
-    status: null,
-    type: null,
-    deviceId: null,
-    branchId: null,
-    cashierId: null,
-  },
-  ...{ totalMin: null, totalMax: null, createdFrom: null, createdTo: null, registeredFrom: null, registeredTo: null },
-};
 const span = [new Date('2026-01-05T00:00:00Z'), new Date('2026-01-05T06:00:00Z')] as const;
 
 const FILTERS: Readonly<Record<string, Partial<ReceiptFilter>>> = {
@@ -111,7 +84,7 @@ async function plan(filter: ReceiptFilter, isLaterPage: boolean): Promise<Plan[]
 
 test.each(Object.entries(FILTERS))('%s', async (name, given) => {
   for (const isLaterPage of [false, true]) {
-    const found = await plan({ ...nothing, ...given }, isLaterPage);
+    const found = await plan({ ...WITHOUT_FILTER, ...given }, isLaterPage);
     const used = found.flatMap((node) => node['Index Name'] ?? []);
     expect([...FOR_THE_ROWS, ...documented[name]!]).toEqual(expect.arrayContaining(used));
     if (!COMMON.has(name)) expect(used).toContain(documented[name]![0]);
@@ -121,7 +94,7 @@ test.each(Object.entries(FILTERS))('%s', async (name, given) => {
 
 describe('the page without a filter', () => {
   const end = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: null };
-  /** What most of the table belongs to, and what has next to nothing, are read by the same plan: the worst is that it thinks of one alone. */
+  /** What most of the table belongs to, and what has next to WITHOUT_FILTER, are read by the same plan: the worst is that it thinks of one alone. */
   const MERCHANTS = ['mer_1', 'mer_none'];
 
   async function asTenant(merchantId: string): Promise<void> {
@@ -141,7 +114,7 @@ describe('the page without a filter', () => {
       `ALTER TABLE receipts ALTER COLUMN merchant_id SET (n_distinct = ${merchants}); ANALYZE receipts`,
     );
     for (const [index, after] of [null, end].entries()) {
-      const statement = keptPage(nothing, after, 20)!;
+      const statement = keptPage(WITHOUT_FILTER, after, 20)!;
       await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE page_${index} AS ${statement.text}`);
       for (const merchantId of MERCHANTS) {
         await asTenant(merchantId);
@@ -161,13 +134,13 @@ describe('the page without a filter', () => {
 
   test('keeps its plan after five readings; a page with a filter, or of another size, is planned', async () => {
     await asTenant('mer_1');
-    const { text, values } = keptPage(nothing, null, 20)!;
+    const { text, values } = keptPage(WITHOUT_FILTER, null, 20)!;
     for (let reading = 0; reading < 10; reading += 1) await client.query({ name: 'kept', text, values: [...values] });
     const { rows } = await client.query<{ generic_plans: string }>(
       "SELECT generic_plans FROM pg_prepared_statements WHERE name = 'kept'",
     );
     expect(Number(rows[0]?.generic_plans)).toBeGreaterThan(0);
-    expect(keptPage({ ...nothing, status: 'registered' }, null, 20)).toBeNull();
-    expect(keptPage(nothing, null, 21)).toBeNull();
+    expect(keptPage({ ...WITHOUT_FILTER, status: 'registered' }, null, 20)).toBeNull();
+    expect(keptPage(WITHOUT_FILTER, null, 21)).toBeNull();
   });
 });

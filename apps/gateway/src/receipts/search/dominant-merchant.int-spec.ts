@@ -1,0 +1,70 @@
+// Promise: where one merchant has all receipts, as a chain with an installation of its own, a page reads little more than it shows, whatever it is filtered by.
+import pg from 'pg';
+import { createTestDatabase, planOf, type TestDatabase } from '#database/testing';
+import type { ReceiptFilter } from './receipt-filter.js';
+import { ascendingPageStatement, pageStatement } from './search-receipts.js';
+import { insertReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
+
+const RECEIPTS = 30_000;
+/** All that are no sales, of which the others are fewer: what an index for a rare value holds in this table. */
+const MOST = 600;
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client({ connectionString: database.adminUrl });
+  await client.connect();
+  await insertReceipts(client, RECEIPTS, 1);
+});
+afterAll(async () => {
+  await client?.end();
+  await database?.drop();
+});
+
+const DAY = { createdFrom: new Date('2026-01-05T00:00:00Z'), createdTo: new Date('2026-01-05T08:00:00Z') };
+const PLACES: Readonly<Record<string, Partial<ReceiptFilter>>> = {
+  anywhere: {},
+  'of a device': { deviceId: 'dev_102' },
+  'of a branch': { branchId: 'brn_101' },
+  'of a cashier': { cashierId: 'csh_101' },
+};
+const WHAT: Readonly<Record<string, Partial<ReceiptFilter>>> = {
+  all: {},
+  registered: { status: 'registered' },
+  rejected: { status: 'rejected' },
+  cancelled: { status: 'cancelled' },
+  accepted: { status: 'accepted' },
+  unknown: { status: 'unknown' },
+  sales: { type: 'sale' },
+  refunds: { type: 'refund' },
+  advances: { type: 'advance' },
+  'registered refunds': { type: 'refund', status: 'registered' },
+  'unknown refunds': { type: 'refund', status: 'unknown' },
+  'a narrow sum': { totalMin: 500_000n, totalMax: 500_500n },
+  'a wide sum': { totalMin: 5n },
+  'refunds of a wide sum': { type: 'refund', totalMin: 5n },
+  'of a day': DAY,
+  'refunds of a day': { type: 'refund', ...DAY },
+  'registered within a day': { registeredFrom: DAY.createdFrom, registeredTo: DAY.createdTo },
+  'refunds registered within a day': { type: 'refund', registeredFrom: DAY.createdFrom, registeredTo: DAY.createdTo },
+};
+const CASES = Object.entries(WHAT).flatMap(([what, filter]) =>
+  Object.entries(PLACES).map(
+    ([where, place]) => [`${what}, ${where}`, { ...WITHOUT_FILTER, ...filter, ...place }] as const,
+  ),
+);
+
+describe.each(['fiscal_app_tenant', 'fiscal_app'])('as %s', (role) => {
+  test.each(CASES)('%s', async (_name, filter) => {
+    await client.query("SELECT set_config('role', $1, false), set_config('fgw.merchant_id', 'mer_1', false)", [role]);
+    const last = { id: 'rcp_01l', registeredAt: new Date('2030-01-01T00:00:00Z') };
+    for (const statement of [
+      pageStatement(filter, null, 101),
+      ascendingPageStatement(filter, { after: null, last }, 101),
+    ]) {
+      const { wholeTables, largest } = await planOf(client, statement);
+      expect([wholeTables, Math.max(largest, MOST)]).toEqual([[], MOST]);
+    }
+  });
+});

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "receipts_at_rest_by_device" ON "receipts"("device_id", "id") WHERE (status <> ALL (ARRAY['awaiting_payment'::receipt_status, 'accepted'::receipt_status, 'sending'::receipt_status, 'unknown'::receipt_status]));

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "receipts_at_rest_by_branch" ON "receipts"("branch_id", "id") WHERE (status <> ALL (ARRAY['awaiting_payment'::receipt_status, 'accepted'::receipt_status, 'sending'::receipt_status, 'unknown'::receipt_status]));

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "receipts_at_rest_by_total" ON "receipts"("merchant_id", "total_tiyin", "id") WHERE (status <> ALL (ARRAY['awaiting_payment'::receipt_status, 'accepted'::receipt_status, 'sending'::receipt_status, 'unknown'::receipt_status]));

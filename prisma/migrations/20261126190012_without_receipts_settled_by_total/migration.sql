@@ -1,0 +1,1 @@
+DROP INDEX CONCURRENTLY "receipts_settled_by_total";

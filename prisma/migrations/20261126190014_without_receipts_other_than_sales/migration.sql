@@ -1,0 +1,1 @@
+DROP INDEX CONCURRENTLY "receipts_other_than_sales";
