@@ -98,7 +98,10 @@ async function inTurn(measured: readonly Measured[], { rounds, receipts, idleSec
   }
 }
 
-async function sell({ build, meter }: Measured, load: { receipts: number; perSecond: number | null }): Promise<Round> {
+export async function sell(
+  { build, meter }: Pick<Measured, 'build' | 'meter'>,
+  load: { receipts: number; perSecond: number | null },
+): Promise<Round> {
   let seconds = 0;
   const spent = await meter.measure(async () => {
     const begun = performance.now();
@@ -109,7 +112,7 @@ async function sell({ build, meter }: Measured, load: { receipts: number; perSec
   return roundOf(spent, load.receipts, seconds);
 }
 
-async function settled(build: Build, meter: Meter): Promise<void> {
+export async function settled(build: Build, meter: Meter): Promise<void> {
   const deadline = performance.now() + SETTLED_WITHIN_MS;
   while ((await meter.underWay()) > 0) {
     if (performance.now() > deadline) throw new Error(`${build.name} did not fiscalise all of its sales`);

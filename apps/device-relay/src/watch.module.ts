@@ -114,7 +114,7 @@ function roundsOf({ poller, keeper, ofd, failover }: Watch, renumber: RenumberEv
     { name: 'OFD watch', everyMs: 2_000, run: () => ofd.poll() },
     { name: 'failover', everyMs: 1_000, run: () => failover.poll() },
     { name: 'numbers of a copy’s events', everyMs: 5_000, run: () => renumber.run() },
-  ].map((work) => new Periodic(work, logger));
+  ].map((work) => new Periodic({ ...work, isOnBeat: true }, logger));
 }
 
 function watchSettingsOf(settings: RelaySettings): Parameters<typeof joinWatch>[1] {

@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { INT8_AS_BIGINT } from './column-types.js';
 import { PrismaClient, type Prisma } from './generated/client.js';
+import { StandingQuestions } from './standing-questions.js';
 import { WatchedPool } from './watched-pool.js';
 
 export interface DatabaseSettings {
@@ -67,6 +68,7 @@ export class PrismaService extends PrismaClient {
   private readonly pool: WatchedPool;
   private readonly size: number;
   private readonly nameOf: (query: { sql: string }) => string;
+  private readonly questions = new StandingQuestions((statement) => this.queryHot(statement));
 
   constructor(settings: DatabaseSettings) {
     const pool = new WatchedPool({
@@ -102,6 +104,14 @@ export class PrismaService extends PrismaClient {
    */
   queryPlanned<Row>(statement: Prisma.Sql): Promise<Row[]> {
     return this.run<Row>(undefined, statement);
+  }
+
+  /**
+   * What a loop asks each time before it begins to work: an expression of one value, as `queryHot` gives it. Loops that ask in the same turn
+   * (Periodic, `isOnBeat`) share one statement, so that a program at rest asks little (standing-questions.ts).
+   */
+  async ask<Answer>(question: Prisma.Sql): Promise<Answer> {
+    return (await this.questions.ask(question)) as Answer;
   }
 
   private async run<Row>(name: string | undefined, { text, values }: Prisma.Sql): Promise<Row[]> {

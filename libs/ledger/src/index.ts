@@ -136,7 +136,15 @@ export {
 } from './reading/receipts.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes, type LaneChange } from './receipts/fail-over.js';
-export { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from './receipts/ofd.js';
+export {
+  alertOfDeadline,
+  isAnyAlertDue,
+  markSent,
+  noteOfdErrors,
+  OFD_BATCH,
+  type OfdAlert,
+  type SentBefore,
+} from './receipts/ofd.js';
 export {
   completeFiscalSign,
   registerByOperator,

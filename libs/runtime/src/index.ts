@@ -12,6 +12,7 @@ export { Metrics, type MetricsText, type MetricText } from './metrics.js';
 export { MetricsModule } from './metrics-module.js';
 export { METRICS_SETTINGS, serveMetrics } from './metrics-server.js';
 export { redact, scrubText } from './redaction.js';
+export { untilBeat } from './beat.js';
 export { Periodic, type PeriodicWork } from './periodic.js';
 export { runProgram } from './run-program.js';
 export {

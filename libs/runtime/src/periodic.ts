@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { untilBeat } from './beat.js';
 import type { Logger } from './logger.js';
 
 export interface PeriodicWork {
@@ -7,11 +8,16 @@ export interface PeriodicWork {
   everyMs: number;
   /** Before the first round; 0 unless given. */
   startsAfterMs?: number;
+  /** Rounds begin with those of the other loops of this process that are on its beat: what they ask first is asked together. */
+  isOnBeat?: boolean;
   /** @returns true: there is more to do at once */
   run: () => Promise<unknown>;
 }
 
-/** Does something again and again, spread by ±25 %, so that programs do not march in step. What fails is tried again. */
+/**
+ * Does something again and again, spread by ±25 % or on the process's own beat, so that programs do not march in step. What fails is tried
+ * again.
+ */
 export class Periodic {
   private readonly abort = new AbortController();
   private running: Promise<void> | null = null;
@@ -33,11 +39,12 @@ export class Periodic {
 
   private async repeat(): Promise<void> {
     const { signal } = this.abort;
-    const { startsAfterMs = 0, everyMs } = this.work;
-    if (startsAfterMs > 0) await this.pause(startsAfterMs);
+    const { startsAfterMs = 0, everyMs, isOnBeat = false } = this.work;
+    if (startsAfterMs > 0) await this.pause(spread(startsAfterMs));
     while (!signal.aborted) {
       const hasMore = await this.round();
-      await this.pause(hasMore ? 0 : everyMs);
+      if (hasMore) await this.pause(0);
+      else await this.pause(isOnBeat ? untilBeat(everyMs) : spread(everyMs));
     }
   }
 
@@ -51,7 +58,10 @@ export class Periodic {
   }
 
   private async pause(ms: number): Promise<void> {
-    const jitter = 0.75 + Math.random() / 2;
-    await delay(ms * jitter, undefined, { signal: this.abort.signal, ref: false }).catch(() => 'stopped');
+    await delay(ms, undefined, { signal: this.abort.signal, ref: false }).catch(() => 'stopped');
   }
+}
+
+function spread(ms: number): number {
+  return ms * (0.75 + Math.random() / 2);
 }

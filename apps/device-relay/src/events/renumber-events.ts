@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import { renumberEvents } from '#ledger';
 import type { Logger } from '#runtime';
 
@@ -36,6 +36,8 @@ export class RenumberEvents {
 
   /** @returns whether there is more */
   async run(): Promise<boolean> {
+    const isPlanned = await this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM event_renumberings)`);
+    if (!isPlanned) return false;
     return this.prisma.$transaction(async (tx) => {
       const [planned] = await tx.$queryRaw<Planned[]>`
         SELECT below::text AS below, next, last FROM event_renumberings FOR UPDATE SKIP LOCKED`;

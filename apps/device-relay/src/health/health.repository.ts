@@ -92,15 +92,16 @@ export class HealthRepository {
    * Takes devices whose poll is due, the longest due first. Two relays never take the same one; a relay that dies gives
    * its devices back when the lease is over.
    */
-  claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
-    return this.claim(
-      Prisma.sql`
+  async claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
+    const due = (atMost: Prisma.Sql): Prisma.Sql => Prisma.sql`
         SELECT id FROM devices
          WHERE deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'
            AND (poll_due_at IS NULL OR poll_due_at <= ${this.now()})
-         ORDER BY poll_due_at NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
-      leaseMs,
-    );
+         ORDER BY poll_due_at NULLS FIRST LIMIT ${atMost}`;
+    const first = await this.prisma.ask<string | null>(due(Prisma.sql`1`));
+    return first === null
+      ? []
+      : this.claim(Prisma.sql`${due(Prisma.sql`${limit}`)} FOR NO KEY UPDATE SKIP LOCKED`, leaseMs);
   }
 
   /** One device, due or not; null = there is none. */

@@ -21,10 +21,11 @@ export class OfdWatch {
 
   /** True: there may be more to do at once. */
   async poll(): Promise<boolean> {
-    const moreAlerts = await this.ofd.alert();
-    await this.ofd.planResends();
+    const { alerts, plans, resends } = await this.ofd.whatIsDue();
+    const moreAlerts = alerts && (await this.ofd.alert());
+    if (plans) await this.ofd.planResends();
     const shares = this.inHand.shares();
-    const claims = shares.free > 0 ? await this.ofd.claimDue(shares, LEASE_MS) : [];
+    const claims = (plans || resends) && shares.free > 0 ? await this.ofd.claimDue(shares, LEASE_MS) : [];
     for (const claim of claims) this.begin(claim);
     return moreAlerts;
   }

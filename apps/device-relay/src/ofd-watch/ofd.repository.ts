@@ -1,6 +1,14 @@
 import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
-import { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from '#ledger';
+import {
+  alertOfDeadline,
+  isAnyAlertDue,
+  markSent,
+  noteOfdErrors,
+  OFD_BATCH,
+  type OfdAlert,
+  type SentBefore,
+} from '#ledger';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { dueByMerchant, type DueShares } from '../shares/due-by-merchant.js';
 
@@ -16,6 +24,9 @@ const ALERTS: readonly OfdAlert[] = [
   { stage: 2, event: 'ofd_deadline_alarm', hoursLeft: OFD_FUSE_HOURS - OFD_ALARM_HOURS },
 ];
 
+/** Of a device `d` that owes something to the OFD. */
+const NOT_PLANNED = Prisma.sql`d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
+
 /** Receipts on their way to the OFD: `ofd_status`, alerts, and when their device is asked to send again. */
 export class OfdRepository {
   constructor(
@@ -23,20 +34,28 @@ export class OfdRepository {
     private readonly now: SqlNow = databaseNow,
   ) {}
 
+  /** What there is to do at this moment. */
+  async whatIsDue(): Promise<{ alerts: boolean; plans: boolean; resends: boolean }> {
+    const [alerts, plans, resends] = await Promise.all([
+      this.prisma.ask<boolean>(isAnyAlertDue(ALERTS, this.now())),
+      this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM owing_devices() o JOIN devices d ON d.id = o.device_id AND ${NOT_PLANNED})`),
+      this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM devices d WHERE ${this.isResendDue()})`),
+    ]);
+    return { alerts, plans, resends };
+  }
+
   /** Devices with unsent receipts of ours that no resend is planned for: after a crash, or before their next poll. */
   async planResends(): Promise<number> {
     return this.prisma.$executeRaw`
       UPDATE devices d SET resend_due_at = ${this.now()}
-        FROM owing_devices() o WHERE d.id = o.device_id AND d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
+        FROM owing_devices() o WHERE d.id = o.device_id AND ${NOT_PLANNED}`;
   }
 
   /** Takes devices whose resend is due; a relay that dies gives them back when the lease is over. */
   async claimDue(shares: DueShares, leaseMs: number): Promise<ResendClaim[]> {
-    const isDue = Prisma.sql`d.deleted_at IS NULL AND d.resend_due_at IS NOT NULL AND d.resend_due_at <= ${this.now()}
-                             AND d.state NOT IN ('disabled', 'replaced', 'unreachable', 'claimed_elsewhere')`;
     const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string; oldest: Date | null }[]>`
       UPDATE devices d SET resend_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
-       WHERE d.id IN (${dueByMerchant(Prisma.sql`d.resend_due_at`, isDue, shares)})
+       WHERE d.id IN (${dueByMerchant(Prisma.sql`d.resend_due_at`, this.isResendDue(), shares)})
       RETURNING d.id, d.merchant_id, (SELECT min(r.registered_at) FROM receipts r
                         WHERE r.device_id = d.id AND r.ofd_status = 'pending') AS oldest`;
     return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id, oldestPendingAt: row.oldest }));
@@ -87,5 +106,10 @@ export class OfdRepository {
       if ((await alertOfDeadline(this.prisma, alert, this.now())) === OFD_BATCH) more = true;
     }
     return more;
+  }
+
+  private isResendDue(): Prisma.Sql {
+    return Prisma.sql`d.deleted_at IS NULL AND d.resend_due_at IS NOT NULL AND d.resend_due_at <= ${this.now()}
+                      AND d.state NOT IN ('disabled', 'replaced', 'unreachable', 'claimed_elsewhere')`;
   }
 }

@@ -35,7 +35,10 @@ import { RestoreChecksRepository } from './restore-checks.repository.js';
       provide: Periodic,
       inject: [CompareRegisters, LOGGER],
       useFactory: (compare: CompareRegisters, logger: Logger) =>
-        new Periodic({ name: 'comparison after a restore', everyMs: 2_000, run: () => compare.beginDue() }, logger),
+        new Periodic(
+          { name: 'comparison after a restore', everyMs: 2_000, isOnBeat: true, run: () => compare.beginDue() },
+          logger,
+        ),
     },
   ],
 })

@@ -23,10 +23,11 @@ export class ShiftKeeper {
 
   /** True: there may be more to do at once. */
   async poll(): Promise<boolean> {
+    const { closes, comparisons } = await this.shifts.whatIsDue();
     const shares = this.inHand.shares();
-    const due = shares.free > 0 ? await this.shifts.claimDue(shares, LEASE_MS) : [];
+    const due = closes && shares.free > 0 ? await this.shifts.claimDue(shares, LEASE_MS) : [];
     for (const claim of due) this.begin(claim);
-    return (await this.shifts.compareWaiting(COMPARED_PER_POLL)) === COMPARED_PER_POLL;
+    return comparisons && (await this.shifts.compareWaiting(COMPARED_PER_POLL)) === COMPARED_PER_POLL;
   }
 
   /** Closes under way have ended. */

@@ -48,6 +48,8 @@ const NEWER_RECEIPTS = 10_000;
 /** Earlier shifts that are found open at a time: one, unless a register was away for many. */
 const OLDER_AT_ONCE = 20;
 
+const NOT_COMPARED = Prisma.sql`z.own IS NULL`;
+
 /** Rows of shifts and Z-reports. Whatever is reported twice, by two relays or after a crash, is written once. */
 export class ShiftRepository {
   constructor(
@@ -166,7 +168,7 @@ export class ShiftRepository {
            FROM receipts r
           WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.receipt_seq > ${this.firstSeqToCheck()}
             AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
-       WHERE z.own IS NULL AND s.closed_at IS NOT NULL
+       WHERE ${NOT_COMPARED} AND s.closed_at IS NOT NULL
          AND lane_open_attempt(d.id) IS NULL
        ORDER BY z.created_at LIMIT ${limit}`;
     for (const row of rows) await this.writeComparison(row);
@@ -201,15 +203,27 @@ export class ShiftRepository {
         FROM compared WHERE ${comparison.kind === 'different'}`)}`;
   }
 
+  /** What there is to do at this moment: shifts to be closed, Z-reports to be compared. */
+  async whatIsDue(): Promise<{ closes: boolean; comparisons: boolean }> {
+    const [closes, comparisons] = await Promise.all([
+      this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM devices d WHERE ${this.isCloseDue()})`),
+      this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM z_reports z WHERE ${NOT_COMPARED})`),
+    ]);
+    return { closes, comparisons };
+  }
+
   /** Shifts whose time has come; taken for `leaseMs`, so that another relay tries only when this one is gone. */
   async claimDue(shares: DueShares, leaseMs: number): Promise<CloseClaim[]> {
-    const isDue = Prisma.sql`d.deleted_at IS NULL AND d.close_due_at IS NOT NULL AND d.close_due_at <= ${this.now()}
-                             AND d.state IN ('online', 'degraded', 'blocked')`;
     const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string }[]>`
       UPDATE devices SET close_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
-       WHERE id IN (${dueByMerchant(Prisma.sql`d.close_due_at`, isDue, shares)})
+       WHERE id IN (${dueByMerchant(Prisma.sql`d.close_due_at`, this.isCloseDue(), shares)})
       RETURNING id, merchant_id`;
     return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id }));
+  }
+
+  private isCloseDue(): Prisma.Sql {
+    return Prisma.sql`d.deleted_at IS NULL AND d.close_due_at IS NOT NULL AND d.close_due_at <= ${this.now()}
+                      AND d.state IN ('online', 'degraded', 'blocked')`;
   }
 
   /** The poll that follows reads the shift anew and sets the next due time. */

@@ -1,11 +1,13 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { Problem } from '#problems';
 import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 
 /** A suspension is in force on every gateway within a second, as the end of a token is. */
 const READ_MS = 500;
+
+const ALL_SUSPENDED = Prisma.sql`SELECT jsonb_object_agg(id, suspended_reason) FROM merchants WHERE suspended_at IS NOT NULL`;
 
 /**
  * The merchants that the platform has suspended, all of them, read twice a second: so a request asks no database, whatever it proves
@@ -21,7 +23,7 @@ export class SuspendedMerchants implements OnApplicationBootstrap, OnApplication
     @Inject(LOGGER) logger: Logger,
   ) {
     this.reads = new Periodic(
-      { name: 'reading suspended merchants', everyMs: READ_MS, run: () => this.read() },
+      { name: 'reading suspended merchants', everyMs: READ_MS, isOnBeat: true, run: () => this.read() },
       logger,
     );
   }
@@ -35,9 +37,8 @@ export class SuspendedMerchants implements OnApplicationBootstrap, OnApplication
   }
 
   async read(): Promise<void> {
-    const rows = await this.prisma.$queryRaw<{ id: string; reason: string | null }[]>`
-      SELECT id, suspended_reason AS reason FROM merchants WHERE suspended_at IS NOT NULL`;
-    this.suspended = new Map(rows.map(({ id, reason }) => [id, reason]));
+    const reasons = await this.prisma.ask<Record<string, string | null> | null>(ALL_SUSPENDED);
+    this.suspended = new Map(Object.entries(reasons ?? {}));
   }
 
   /** @throws Problem 403 merchant_suspended */

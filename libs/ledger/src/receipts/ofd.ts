@@ -56,6 +56,15 @@ export interface OfdAlert {
   hoursLeft: number;
 }
 
+/** Whether there is a receipt that {@link alertOfDeadline} would note now. */
+export function isAnyAlertDue(alerts: readonly OfdAlert[], now: Prisma.Sql): Prisma.Sql {
+  const due = alerts.map(
+    ({ stage, hoursLeft }) =>
+      Prisma.sql`unsent_before(${stage - 1}::smallint, ${now} + make_interval(hours => ${hoursLeft}::int), 1) > 0`,
+  );
+  return Prisma.sql`SELECT ${Prisma.join(due, ' OR ')}`;
+}
+
 /** Once for each receipt. @returns how many; {@link OFD_BATCH}: there may be more */
 export async function alertOfDeadline(database: Statements, alert: OfdAlert, now: Prisma.Sql): Promise<number> {
   const { stage, event, hoursLeft } = alert;

@@ -7,6 +7,9 @@ import { LOGGER } from '../../tokens.js';
 const CANNOT_WRITE_AFTER_MS = 30_000;
 const POLL_MS = 1_000;
 
+/** `xmin:xmax:…`, as pg_snapshot is written. */
+const IN_FLIGHT = Prisma.sql`SELECT pg_current_snapshot()::text`;
+
 /** A transaction, and since when it has been seen in flight. */
 interface Noted {
   id: bigint;
@@ -40,7 +43,7 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
   ) {
     const run = (): Promise<void> => this.poll();
     this.polls = new Periodic(
-      { name: 'reading the oldest transaction', everyMs: POLL_MS, startsAfterMs: POLL_MS, run },
+      { name: 'reading the oldest transaction', everyMs: POLL_MS, startsAfterMs: POLL_MS, isOnBeat: true, run },
       logger,
     );
   }
@@ -81,9 +84,8 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async read(): Promise<void> {
     const askedMs = performance.now();
-    const [now] = await this.prisma.$queryRaw<{ oldest: bigint; next: bigint }[]>`
-      SELECT pg_snapshot_xmin(s)::text::bigint AS oldest, pg_snapshot_xmax(s)::text::bigint AS next FROM pg_current_snapshot() s`;
-    if (!now) throw new Error('PostgreSQL did not say which transactions are in flight');
+    const [oldest = '', next = ''] = (await this.prisma.ask<string>(IN_FLIGHT)).split(':');
+    const now = { oldest: BigInt(oldest), next: BigInt(next) };
     const last = this.marks.at(-1);
     if (last && now.next < last.nextId) this.forget();
     this.oldest = noted(this.oldest, now.oldest, now.next);

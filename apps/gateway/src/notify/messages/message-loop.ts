@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Periodic, type Logger } from '#runtime';
+import { Periodic, untilBeat, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { ClearMessages } from './clear-messages.js';
 import { MessageRepository, type ClaimedAccount } from './message.repository.js';
@@ -47,12 +47,12 @@ export class MessageLoop implements OnApplicationBootstrap, BeforeApplicationShu
     const { signal } = this.stopping;
     while (!signal.aborted) {
       await this.claim().catch((error: unknown) => this.logger.warn({ err: error }, 'messages could not be worked on'));
-      const pauseMs = POLL_EVERY_MS * (0.8 + Math.random() * 0.4);
-      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => 'stopped');
+      await delay(untilBeat(POLL_EVERY_MS), undefined, { signal, ref: false }).catch(() => 'stopped');
     }
   }
 
   private async claim(): Promise<void> {
+    if (!(await this.messages.isAnyDue())) return;
     const places = PLACES - this.turns.size;
     const accounts = places > 0 ? await this.messages.claimAccounts(places) : [];
     for (const account of accounts) this.begin(account);

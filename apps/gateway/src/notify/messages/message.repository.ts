@@ -93,6 +93,10 @@ export const NO_CHANGE_BESIDE = {
   costTiyin: null,
 };
 
+const MAY_BE_CLAIMED = Prisma.sql`
+  due_at <= now() AND (lease_until IS NULL OR lease_until <= now()) AND (blocked_until IS NULL OR blocked_until <= now())
+  AND disabled_at IS NULL AND deleted_at IS NULL`;
+
 /** Messages and their accounts; everything that is due is due on the database's clock. */
 @Injectable()
 export class MessageRepository {
@@ -102,14 +106,17 @@ export class MessageRepository {
 
   constructor(private readonly prisma: PrismaService) {}
 
+  /** Whether there is an account to be claimed. */
+  isAnyDue(): Promise<boolean> {
+    return this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM message_accounts WHERE ${MAY_BE_CLAIMED})`);
+  }
+
   /** Accounts with something due, those first that have waited longest. */
   claimAccounts(limit: number): Promise<ClaimedAccount[]> {
     return this.prisma.$queryRaw<ClaimedAccount[]>`
       UPDATE message_accounts SET lease_until = now() + make_interval(secs => ${ACCOUNT_LEASE_SECONDS}::int4)
        WHERE id IN (SELECT id FROM message_accounts
-                     WHERE due_at <= now() AND (lease_until IS NULL OR lease_until <= now())
-                       AND (blocked_until IS NULL OR blocked_until <= now())
-                       AND disabled_at IS NULL AND deleted_at IS NULL
+                     WHERE ${MAY_BE_CLAIMED}
                      ORDER BY due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
       RETURNING id, merchant_id, channel::text, provider, per_minute, quiet_from, quiet_until, failures, wakes, lease_until`;
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Periodic, type Logger } from '#runtime';
+import { Periodic, untilBeat, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.js';
 import { EndpointLease } from './endpoint-lease.js';
@@ -34,7 +34,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     // What a round could not do, because the database is away or a lock was not to be had, the next one does.
-    const work = { name: 'planning deliveries', everyMs: POLL_EVERY_MS, run: () => plan.execute() };
+    const work = { name: 'planning deliveries', everyMs: POLL_EVERY_MS, isOnBeat: true, run: () => plan.execute() };
     this.planning = new Periodic(work, logger);
   }
 
@@ -57,12 +57,12 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
       this.placeIsFree = new AbortController();
       await this.claim().catch((error: unknown) => this.logger.warn({ err: error }, 'webhooks could not be worked on'));
       const woken = AbortSignal.any([signal, this.placeIsFree.signal]);
-      const pauseMs = POLL_EVERY_MS * (0.8 + Math.random() * 0.4);
-      await delay(pauseMs, undefined, { signal: woken, ref: false }).catch(() => 'woken');
+      await delay(untilBeat(POLL_EVERY_MS), undefined, { signal: woken, ref: false }).catch(() => 'woken');
     }
   }
 
   private async claim(): Promise<void> {
+    if (!(await this.deliveries.isAnyDue())) return;
     const failingPlaces = PLACES_OF_FAILING - this.failing;
     const places = PLACES - PLACES_OF_FAILING - (this.turns.size - this.failing);
     const well = places > 0 ? await this.deliveries.claimEndpoints(places, false) : [];

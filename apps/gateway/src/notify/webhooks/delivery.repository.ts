@@ -52,6 +52,10 @@ export type AfterAttempt =
 /** A process that dies, or whose host is lost, holds an endpoint no longer than this; one that works renews its lease. */
 export const LEASE_SECONDS = 8;
 
+const MAY_BE_CLAIMED = Prisma.sql`
+  due_at <= now() AND (lease_until IS NULL OR lease_until <= now()) AND (blocked_until IS NULL OR blocked_until <= now())
+  AND disabled_at IS NULL AND deleted_at IS NULL`;
+
 /** Deliveries and their endpoints; everything that is due is due on the database's clock. */
 @Injectable()
 export class DeliveryRepository {
@@ -59,14 +63,17 @@ export class DeliveryRepository {
 
   constructor(private readonly prisma: PrismaService) {}
 
+  /** Whether there is an endpoint to be claimed. */
+  isAnyDue(): Promise<boolean> {
+    return this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM webhook_endpoints WHERE ${MAY_BE_CLAIMED})`);
+  }
+
   /** Endpoints with something due, those first that have waited longest for their turn. Those that fail are claimed apart: they must not take the places of the others. */
   claimEndpoints(limit: number, failing: boolean): Promise<ClaimedEndpoint[]> {
     return this.prisma.$queryRaw<ClaimedEndpoint[]>`
       UPDATE webhook_endpoints SET lease_until = now() + make_interval(secs => ${LEASE_SECONDS}::int4)
        WHERE id IN (SELECT id FROM webhook_endpoints
-                     WHERE due_at <= now() AND (lease_until IS NULL OR lease_until <= now())
-                       AND (blocked_until IS NULL OR blocked_until <= now())
-                       AND disabled_at IS NULL AND deleted_at IS NULL AND (failing_since IS NOT NULL) = ${failing}
+                     WHERE ${MAY_BE_CLAIMED} AND (failing_since IS NOT NULL) = ${failing}
                      ORDER BY due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
       RETURNING id, merchant_id, kind::text, url, failures, failing_since IS NOT NULL AS is_failing, wakes, lease_until,
                 batch_size, concurrency`;

@@ -170,6 +170,10 @@ test('at rest only the end of the log is asked for', async () => {
       statements.push(Prisma.sql(texts, ...values).text);
       return asked(texts, ...values);
     },
+    ask: (question: Prisma.Sql) => {
+      statements.push(question.text);
+      return prisma.ask(question);
+    },
   } as unknown as PrismaService;
   Object.assign(found, { prisma: counting });
   expect(await found.next()).toEqual({ merchants: [], isMore: false });
@@ -211,6 +215,7 @@ test('a sweep that fails, however late, keeps none with new events from its turn
       await delay(400);
       throw new Error('canceling statement due to statement timeout');
     },
+    ask: prisma.ask.bind(prisma),
   } as unknown as PrismaService;
   Object.assign(found, { prisma: failing });
   await expect(found.next()).rejects.toThrow(/statement timeout/);

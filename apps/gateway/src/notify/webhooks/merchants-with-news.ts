@@ -15,6 +15,8 @@ const UNDER_WAY = 1_000n;
 /** More new ones than this are not read: all merchants are asked about instead. */
 const MOST_NEW = 100_000n;
 
+const END_OF_LOG = Prisma.sql`SELECT max(position) FROM events`;
+
 /** Merchants for whom there may be something to plan, in the order of their turns. */
 export interface Turn {
   merchants: string[];
@@ -146,8 +148,8 @@ export class MerchantsWithNews {
    * @returns false: there are too many to be read
    */
   private async seeNew(): Promise<boolean> {
-    const [end] = await this.prisma.$queryRaw<{ last: bigint | null }[]>`SELECT max(position) AS last FROM events`;
-    const [last, nowMs] = [end?.last ?? 0n, performance.now()];
+    const end = await this.prisma.ask<bigint | null>(END_OF_LOG);
+    const [last, nowMs] = [end ?? 0n, performance.now()];
     const before = this.ends.at(-1);
     const now = before?.last === last ? before : { last, sinceMs: nowMs };
     const from = this.ends.findLast(({ sinceMs }) => nowMs - sinceMs >= SETTLED_MS) ?? this.ends[0];

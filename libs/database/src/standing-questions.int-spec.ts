@@ -1,0 +1,83 @@
+// Promise: what loops ask at the same moment is one statement, each gets its own answer, and what goes wrong with one leaves the others theirs.
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { Prisma } from './generated/client.js';
+import { PrismaService } from './prisma.service.js';
+
+let database: TestDatabase;
+let prisma: PrismaService;
+let statements: Prisma.Sql[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+beforeEach(() => {
+  prisma = new PrismaService({ url: database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 1_000 });
+  statements = [];
+  const asked = prisma.queryHot.bind(prisma);
+  prisma.queryHot = (statement) => {
+    statements.push(statement);
+    return asked(statement);
+  };
+});
+afterEach(() => prisma.$disconnect());
+afterAll(() => database?.drop());
+
+const number = (value: number): Prisma.Sql => Prisma.sql`SELECT ${value}::int4`;
+const ANY_MERCHANT = Prisma.sql`SELECT EXISTS (SELECT FROM merchants)`;
+const BIG = Prisma.sql`SELECT 9007199254740993::int8`;
+
+test('questions of one moment are one statement, with the value and the type of each', async () => {
+  const answers = await Promise.all([
+    prisma.ask(number(1)),
+    prisma.ask(ANY_MERCHANT),
+    prisma.ask(BIG),
+    prisma.ask(number(2)),
+  ]);
+  expect(answers).toEqual([1, false, 9007199254740993n, 2]);
+});
+
+test('timers that ring within some milliseconds ask together', async () => {
+  const ask = async (afterMs: number): Promise<unknown> => {
+    await delay(afterMs);
+    return prisma.ask(afterMs === 10 ? ANY_MERCHANT : BIG);
+  };
+  await Promise.all([prisma.ask(ANY_MERCHANT), prisma.ask(BIG)]);
+  statements = [];
+  await Promise.all([ask(10), ask(11)]);
+  expect(statements).toHaveLength(1);
+});
+
+test('whatever is asked, the statement is the same one, and only what is asked is worked out', async () => {
+  const failing = (isFailing: boolean): Prisma.Sql =>
+    Prisma.sql`SELECT 1 / CASE WHEN ${isFailing}::bool THEN 0 ELSE 1 END`;
+  await Promise.all([prisma.ask(failing(false)), prisma.ask(ANY_MERCHANT)]);
+  const [whole] = statements;
+  // With the values of the last time it would fail, were it worked out.
+  await expect(prisma.ask(failing(true))).rejects.toThrow('division by zero');
+  statements = [];
+  expect(await prisma.ask(ANY_MERCHANT)).toBe(false);
+  expect(statements.map(({ text }) => text)).toEqual([whole?.text]);
+});
+
+test('one that the server refuses is refused alone', async () => {
+  const answers = await Promise.allSettled([
+    prisma.ask(ANY_MERCHANT),
+    prisma.ask(Prisma.sql`SELECT 1 / (SELECT count(*)::int4 FROM merchants)`),
+    prisma.ask(BIG),
+  ]);
+  expect(answers).toMatchObject([
+    { status: 'fulfilled', value: false },
+    { status: 'rejected', reason: { code: '22012' } },
+    { status: 'fulfilled', value: 9007199254740993n },
+  ]);
+});
+
+test('without the database all are refused, after one statement', async () => {
+  const away = new PrismaService({
+    ...{ url: 'postgresql://a:b@127.0.0.1:1/c', poolSize: 1, applicationName: 'test', lockTimeoutMs: 1_000 },
+  });
+  const answers = await Promise.allSettled([away.ask(ANY_MERCHANT), away.ask(BIG)]);
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  await away.$disconnect();
+});

@@ -1,0 +1,77 @@
+import { Prisma } from './generated/client.js';
+import { acrossMerchants } from './merchant-scope.js';
+import { isRefusedByServer } from './sql-errors.js';
+
+/** Timers that are due at the same moment ring within so long. */
+const GATHERED_MS = 5;
+
+type AskDatabase = (statement: Prisma.Sql) => Promise<Record<string, unknown>[]>;
+
+interface Known {
+  place: number;
+  /** With its values of the last time. */
+  question: Prisma.Sql;
+}
+
+interface Waiting extends Known {
+  resolve: (answer: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * What loops ask again and again while there is mostly nothing to do: questions that come within a few milliseconds are one statement. It is always
+ * the same one, with a mark for each question that is asked now, so that its plan is kept; a question without a mark is not worked out.
+ */
+export class StandingQuestions {
+  /** By their text. */
+  private readonly known = new Map<string, Known>();
+  private waiting: Waiting[] = [];
+
+  constructor(private readonly askDatabase: AskDatabase) {}
+
+  /** @param question an expression of one value, whose text is the same each time: only its values differ */
+  ask(question: Prisma.Sql): Promise<unknown> {
+    const place = this.known.get(question.sql)?.place ?? this.known.size;
+    this.known.set(question.sql, { place, question });
+    return new Promise((resolve, reject) => {
+      if (this.waiting.length === 0) setTimeout(() => acrossMerchants(() => void this.answerAll()), GATHERED_MS);
+      this.waiting.push({ place, question, resolve, reject });
+    });
+  }
+
+  private async answerAll(): Promise<void> {
+    const asked: Waiting[] = [];
+    for (const one of this.waiting)
+      // The same question with other values has a statement of its own.
+      if (asked.some(({ place }) => place === one.place)) void this.answerAlone(one);
+      else asked.push(one);
+    this.waiting = [];
+    try {
+      const answers = await this.answersTo(asked);
+      for (const { place, resolve } of asked) resolve(answers[String(place)]);
+    } catch (error) {
+      // One that the server refuses, or that is too slow, leaves the others their answers.
+      if (asked.length > 1 && isRefusedByServer(error)) for (const one of asked) void this.answerAlone(one);
+      else for (const { reject } of asked) reject(error);
+    }
+  }
+
+  private async answerAlone(asked: Waiting): Promise<void> {
+    try {
+      asked.resolve((await this.answersTo([asked]))[String(asked.place)]);
+    } catch (error) {
+      asked.reject(error);
+    }
+  }
+
+  private async answersTo(asked: readonly Known[]): Promise<Record<string, unknown>> {
+    const now = new Map(asked.map(({ place, question }) => [place, question]));
+    const answers = [...this.known.values()].map(({ place, question }) => {
+      const marked = Prisma.sql`CASE WHEN ${now.has(place)}::bool THEN (${now.get(place) ?? question}) END`;
+      return Prisma.sql`${marked} AS ${Prisma.raw(`"${String(place)}"`)}`;
+    });
+    const [row] = await this.askDatabase(Prisma.sql`SELECT ${Prisma.join(answers)}`);
+    if (!row) throw new Error('the database returned nothing');
+    return row;
+  }
+}
