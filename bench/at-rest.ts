@@ -11,16 +11,19 @@ export interface AtRestOptions {
   /** Between the last sale and the measurement: what follows a load (vacuum, a checkpoint) has ended. */
   quietSeconds: number;
   seconds: number;
+  /** Another checkout that is built, of another version, to be measured beside this one. */
+  against?: string;
 }
 
 /** What an installation takes while nothing is sold: each build alone, a hundred registers behind it. */
 export async function benchAtRest(options: AtRestOptions): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const [name, queue] of [
-    ['queue in PostgreSQL', 'postgres'],
-    ['queue on Redis', 'redis'],
+  for (const [name, queue, checkout] of [
+    ['queue in PostgreSQL', 'postgres', undefined],
+    ['queue on Redis', 'redis', undefined],
+    ...(options.against === undefined ? [] : ([['before, PostgreSQL', 'postgres', options.against]] as const)),
   ] as const) {
-    const build = await startOurs(name, queue);
+    const build = await startOurs(name, queue, checkout);
     figures.push(...(await measure(build, options)));
     await build.stop();
   }

@@ -83,10 +83,13 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
     const load = quick ? { rounds: 3, receipts: 240, idleSeconds: 1 } : { rounds: 5, receipts: 2_000, idleSeconds: 5 };
     return benchCost({ ...load, ...(against !== undefined && { against }) });
   },
-  'at-rest': (quick) =>
-    benchAtRest(
-      quick ? { receipts: 100, quietSeconds: 5, seconds: 10 } : { receipts: 1_000, quietSeconds: 60, seconds: 60 },
-    ),
+  'at-rest': (quick) => {
+    const against = process.env['BENCH_AGAINST'];
+    const load = quick
+      ? { receipts: 100, quietSeconds: 5, seconds: 10 }
+      : { receipts: 1_000, quietSeconds: 60, seconds: 60 };
+    return benchAtRest({ ...load, ...(against !== undefined && { against }) });
+  },
   planning: (quick) => benchPlanning(quick ? { merchants: 1_000, seconds: 10 } : { merchants: 10_000, seconds: 40 }),
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),

@@ -1,6 +1,8 @@
 // Promise: what loops ask at the same moment is one statement, each gets its own answer, and what goes wrong with one leaves the others theirs.
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { withinMerchant } from './merchant-scope.js';
 import { Prisma } from './generated/client.js';
 import { PrismaService } from './prisma.service.js';
 
@@ -71,6 +73,55 @@ test('one that the server refuses is refused alone', async () => {
     { status: 'rejected', reason: { code: '22012' } },
     { status: 'fulfilled', value: 9007199254740993n },
   ]);
+});
+
+describe('what its mere text is refused for leaves the others their answers, each time', () => {
+  const UNKNOWN = Prisma.sql`SELECT no_such_column FROM merchants`;
+  const FOREIGN = Prisma.sql`SELECT count(*)::int4 FROM pg_authid`;
+  const SHUT = Prisma.sql`SELECT count(*)::int4 FROM branches`;
+  let shutting: pg.Client;
+
+  beforeEach(async () => {
+    shutting = new pg.Client({ connectionString: database.ownerUrl });
+    await shutting.connect();
+    await shutting.query('BEGIN; LOCK TABLE branches IN ACCESS EXCLUSIVE MODE');
+  });
+  afterEach(() => shutting.end());
+
+  test.each([
+    ['an unknown column', UNKNOWN, '42703'],
+    ['a right that is not there', FOREIGN, '42501'],
+    ['a table that is shut', SHUT, '55P03'],
+  ])('%s', async (_what, question, code) => {
+    for (let round = 0; round < 3; round += 1)
+      expect(await Promise.allSettled([prisma.ask(ANY_MERCHANT), prisma.ask(question), prisma.ask(BIG)])).toMatchObject(
+        [
+          { status: 'fulfilled', value: false },
+          { status: 'rejected', reason: { code } },
+          { status: 'fulfilled', value: 9007199254740993n },
+        ],
+      );
+    // And while it is not asked, they are asked together again.
+    statements = [];
+    await Promise.all([prisma.ask(ANY_MERCHANT), prisma.ask(BIG)]);
+    expect(statements).toHaveLength(1);
+  });
+});
+
+test('the plan is kept, also where now these and now those are asked', async () => {
+  const lone = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 1_000 });
+  const devices = Prisma.sql`SELECT EXISTS (SELECT FROM devices WHERE poll_due_at <= now())`;
+  const events = Prisma.sql`SELECT max(position) FROM events`;
+  for (let round = 0; round < 12; round += 1)
+    await Promise.all([lone.ask(ANY_MERCHANT), lone.ask(events), ...(round % 2 === 0 ? [lone.ask(devices)] : [])]);
+  const plans = await lone.$queryRaw<{ generic_plans: bigint }[]>`
+    SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE 'SELECT CASE%poll_due_at%'`;
+  expect(plans.map(({ generic_plans: count }) => count > 0n)).toEqual([true]);
+  await lone.$disconnect();
+});
+
+test('a request does not ask so', async () => {
+  await expect(withinMerchant('mer_1', () => prisma.ask(BIG))).rejects.toThrow('across merchants');
 });
 
 test('without the database all are refused, after one statement', async () => {

@@ -1,5 +1,5 @@
 import { Prisma } from './generated/client.js';
-import { acrossMerchants } from './merchant-scope.js';
+import { acrossMerchants, scopedMerchant } from './merchant-scope.js';
 import { isRefusedByServer } from './sql-errors.js';
 
 /** Timers that are due at the same moment ring within so long. */
@@ -23,15 +23,17 @@ interface Waiting extends Known {
  * the same one, with a mark for each question that is asked now, so that its plan is kept; a question without a mark is not worked out.
  */
 export class StandingQuestions {
-  /** By their text. */
+  /** By their text: all that are asked together. */
   private readonly known = new Map<string, Known>();
   private waiting: Waiting[] = [];
+  private places = 0;
 
   constructor(private readonly askDatabase: AskDatabase) {}
 
   /** @param question an expression of one value, whose text is the same each time: only its values differ */
-  ask(question: Prisma.Sql): Promise<unknown> {
-    const place = this.known.get(question.sql)?.place ?? this.known.size;
+  async ask(question: Prisma.Sql): Promise<unknown> {
+    if (scopedMerchant() !== null) throw new Error('a loop asks across merchants; a request does not');
+    const place = this.known.get(question.sql)?.place ?? (this.places += 1);
     this.known.set(question.sql, { place, question });
     return new Promise((resolve, reject) => {
       if (this.waiting.length === 0) setTimeout(() => acrossMerchants(() => void this.answerAll()), GATHERED_MS);
@@ -58,8 +60,12 @@ export class StandingQuestions {
 
   private async answerAlone(asked: Waiting): Promise<void> {
     try {
-      asked.resolve((await this.answersTo([asked]))[String(asked.place)]);
+      const [row] = await this.askDatabase(Prisma.sql`SELECT (${asked.question}) AS answer`);
+      if (!row) throw new Error('the database returned nothing');
+      asked.resolve(row['answer']);
     } catch (error) {
+      // Its mere text may be what is refused (a right, a lock): the others are asked without it until it is asked again.
+      this.known.delete(asked.question.sql);
       asked.reject(error);
     }
   }

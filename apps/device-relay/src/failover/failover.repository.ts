@@ -33,16 +33,12 @@ export class FailoverRepository {
    * it; by their ids, those after `after`.
    */
   async devicesAway(limit: number, after = ''): Promise<string[]> {
-    const isAway = Prisma.sql`
-      d.deleted_at IS NULL AND d.state NOT IN ('online', 'degraded') AND jsonb_typeof(d.profile -> 'failoverAfterMs') = 'number'
-      AND d.state_since <= ${this.now()} - make_interval(secs => (d.profile ->> 'failoverAfterMs')::float8 / 1000)`;
-    const isAnyAway = await this.prisma.ask<boolean>(
-      Prisma.sql`SELECT EXISTS (SELECT FROM devices d WHERE d.id > ${after} AND ${isAway})`,
-    );
-    if (!isAnyAway) return [];
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH away AS MATERIALIZED (
-        SELECT d.id, d.merchant_id, d.branch_id, d.group_id FROM devices d WHERE d.id > ${after} AND ${isAway}
+        SELECT d.id, d.merchant_id, d.branch_id, d.group_id FROM devices d
+         WHERE d.id > ${after} AND d.deleted_at IS NULL AND d.state NOT IN ('online', 'degraded')
+           AND jsonb_typeof(d.profile -> 'failoverAfterMs') = 'number'
+           AND d.state_since <= ${this.now()} - make_interval(secs => (d.profile ->> 'failoverAfterMs')::float8 / 1000)
       )
       SELECT d.id FROM away d JOIN waiting_lanes() w ON w.device_id = d.id
        WHERE EXISTS (SELECT FROM devices t JOIN lanes l ON l.device_id = t.id WHERE ${this.canTake()})

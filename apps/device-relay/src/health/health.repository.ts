@@ -93,15 +93,17 @@ export class HealthRepository {
    * its devices back when the lease is over.
    */
   async claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
-    const due = (atMost: Prisma.Sql): Prisma.Sql => Prisma.sql`
+    const polled = Prisma.sql`deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'`;
+    // By the index, however many are due.
+    const isAnyDue = await this.prisma.ask<boolean>(Prisma.sql`
+      SELECT EXISTS (SELECT FROM devices WHERE ${polled} AND poll_due_at <= ${this.now()})
+          OR EXISTS (SELECT FROM devices WHERE ${polled} AND poll_due_at IS NULL)`);
+    if (!isAnyDue) return [];
+    const due = Prisma.sql`
         SELECT id FROM devices
-         WHERE deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'
-           AND (poll_due_at IS NULL OR poll_due_at <= ${this.now()})
-         ORDER BY poll_due_at NULLS FIRST LIMIT ${atMost}`;
-    const first = await this.prisma.ask<string | null>(due(Prisma.sql`1`));
-    return first === null
-      ? []
-      : this.claim(Prisma.sql`${due(Prisma.sql`${limit}`)} FOR NO KEY UPDATE SKIP LOCKED`, leaseMs);
+         WHERE ${polled} AND (poll_due_at IS NULL OR poll_due_at <= ${this.now()})
+         ORDER BY poll_due_at NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`;
+    return this.claim(due, leaseMs);
   }
 
   /** One device, due or not; null = there is none. */

@@ -21,11 +21,12 @@ export class OfdWatch {
 
   /** True: there may be more to do at once. */
   async poll(): Promise<boolean> {
-    const { alerts, plans, resends } = await this.ofd.whatIsDue();
+    const { alerts, resends } = await this.ofd.whatIsDue();
     const moreAlerts = alerts && (await this.ofd.alert());
-    if (plans) await this.ofd.planResends();
+    // Not asked for with the others: it reads each device that owes something.
+    const planned = await this.ofd.planResends();
     const shares = this.inHand.shares();
-    const claims = (plans || resends) && shares.free > 0 ? await this.ofd.claimDue(shares, LEASE_MS) : [];
+    const claims = (planned > 0 || resends) && shares.free > 0 ? await this.ofd.claimDue(shares, LEASE_MS) : [];
     for (const claim of claims) this.begin(claim);
     return moreAlerts;
   }

@@ -24,9 +24,6 @@ const ALERTS: readonly OfdAlert[] = [
   { stage: 2, event: 'ofd_deadline_alarm', hoursLeft: OFD_FUSE_HOURS - OFD_ALARM_HOURS },
 ];
 
-/** Of a device `d` that owes something to the OFD. */
-const NOT_PLANNED = Prisma.sql`d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
-
 /** Receipts on their way to the OFD: `ofd_status`, alerts, and when their device is asked to send again. */
 export class OfdRepository {
   constructor(
@@ -35,20 +32,19 @@ export class OfdRepository {
   ) {}
 
   /** What there is to do at this moment. */
-  async whatIsDue(): Promise<{ alerts: boolean; plans: boolean; resends: boolean }> {
-    const [alerts, plans, resends] = await Promise.all([
+  async whatIsDue(): Promise<{ alerts: boolean; resends: boolean }> {
+    const [alerts, resends] = await Promise.all([
       this.prisma.ask<boolean>(isAnyAlertDue(ALERTS, this.now())),
-      this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM owing_devices() o JOIN devices d ON d.id = o.device_id AND ${NOT_PLANNED})`),
       this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM devices d WHERE ${this.isResendDue()})`),
     ]);
-    return { alerts, plans, resends };
+    return { alerts, resends };
   }
 
   /** Devices with unsent receipts of ours that no resend is planned for: after a crash, or before their next poll. */
   async planResends(): Promise<number> {
     return this.prisma.$executeRaw`
       UPDATE devices d SET resend_due_at = ${this.now()}
-        FROM owing_devices() o WHERE d.id = o.device_id AND ${NOT_PLANNED}`;
+        FROM owing_devices() o WHERE d.id = o.device_id AND d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
   }
 
   /** Takes devices whose resend is due; a relay that dies gives them back when the lease is over. */

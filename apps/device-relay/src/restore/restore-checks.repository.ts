@@ -31,10 +31,10 @@ export class RestoreChecksRepository {
    */
   async claimDue(leaseMs: number, shares: DueShares, running: readonly string[] = []): Promise<ClaimedCheck[]> {
     const isDue = Prisma.sql`c.verdict IS NULL AND c.due_at <= now() AND (c.method = 'key' OR c.attempt_id IS NULL)`;
-    const isAnyDue = await this.prisma.ask<boolean>(
-      Prisma.sql`SELECT EXISTS (SELECT FROM restore_checks c WHERE ${isDue})`,
+    const isAnyOpen = await this.prisma.ask<boolean>(
+      Prisma.sql`SELECT EXISTS (SELECT FROM restore_checks WHERE verdict IS NULL)`,
     );
-    if (!isAnyDue) return [];
+    if (!isAnyOpen) return [];
     const devices = Prisma.sql`
       SELECT d.id, d.merchant_id, min(c.due_at) AS due_at
         FROM restore_checks c JOIN devices d ON d.id = c.device_id

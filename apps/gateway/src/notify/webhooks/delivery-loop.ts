@@ -62,7 +62,10 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async claim(): Promise<void> {
-    if (!(await this.deliveries.isAnyDue())) return;
+    if (!(await this.deliveries.isAnyDue())) {
+      this.isCrowded = false;
+      return;
+    }
     const failingPlaces = PLACES_OF_FAILING - this.failing;
     const places = PLACES - PLACES_OF_FAILING - (this.turns.size - this.failing);
     const well = places > 0 ? await this.deliveries.claimEndpoints(places, false) : [];

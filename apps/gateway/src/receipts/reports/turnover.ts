@@ -58,7 +58,7 @@ export class Turnover {
 
 function statementOf(by: TurnoverGroup, merchantId: string, { fromMs, endMs }: Period): Prisma.Sql {
   const registered = Prisma.sql`
-    ${inItsTurn(merchantId)} AND merchant_id = ${merchantId} AND status = 'registered' AND type IN ('sale', 'refund')
+    ${inItsTurn(merchantId)} AND merchant_id = ${merchantId} AND status = 'registered' AND type NOT IN ('advance', 'credit')
     AND registered_at >= ${new Date(fromMs)}::timestamptz AND registered_at < ${new Date(endMs)}::timestamptz`;
   if (by === 'vat') return byVat(registered);
   const key = {

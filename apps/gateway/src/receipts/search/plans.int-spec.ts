@@ -16,7 +16,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   client = new pg.Client({ connectionString: database.adminUrl });
   await client.connect();
-  await insertReceipts(client, RECEIPTS, 100);
+  await insertReceipts(client, RECEIPTS, { merchants: 100, devices: 1_000, branches: 500, cashiers: 2_000 });
 });
 afterAll(async () => {
   await client.end();
@@ -94,7 +94,7 @@ test.each(Object.entries(FILTERS))('%s', async (name, given) => {
 
 describe('the page without a filter', () => {
   const end = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: null };
-  /** What most of the table belongs to, and what has next to WITHOUT_FILTER, are read by the same plan: the worst is that it thinks of one alone. */
+  /** What most of the table belongs to, and what has next to nothing, are read by the same plan: the worst is that it thinks of one alone. */
   const MERCHANTS = ['mer_1', 'mer_none'];
 
   async function asTenant(merchantId: string): Promise<void> {

@@ -32,8 +32,9 @@ const STATUS_IS: Readonly<Record<ReceiptStatus, Prisma.Sql>> = {
   unknown: Prisma.sql`status = 'unknown'`,
   cancelled: Prisma.sql`status = 'cancelled'`,
 };
-const TYPE_IS: Readonly<Record<ReceiptType, Prisma.Sql>> = {
-  sale: Prisma.sql`type NOT IN ('refund', 'advance', 'credit')`,
+/** Most are sales. */
+const IS_SALE = Prisma.sql`type NOT IN ('refund', 'advance', 'credit')`;
+const TYPE_IS: Readonly<Record<Exclude<ReceiptType, 'sale'>, Prisma.Sql>> = {
   refund: Prisma.sql`type = 'refund'`,
   advance: Prisma.sql`type = 'advance'`,
   credit: Prisma.sql`type = 'credit'`,
@@ -64,9 +65,8 @@ export function conditionsOf(filter: ReceiptFilter): Prisma.Sql[] {
 }
 
 function kindsOf(filter: ReceiptFilter): Prisma.Sql[] {
-  // As text: with what all statuses have in common, their partial indexes would be read as well, from end to end.
-  if (isByTypeAlone(filter))
-    return [filter.status === null ? Prisma.sql`true` : Prisma.sql`status::text = ${filter.status}`];
+  const { status } = filter;
+  if (isByTypeAlone(filter)) return [status === null ? Prisma.sql`true` : Prisma.sql`status::text = ${status}`];
   if (isByRegistration(filter))
     return [filter.status === null || filter.status === 'registered' ? REGISTERED : STATUS_IS[filter.status]];
   if (filter.status !== null) return [STATUS_IS[filter.status]];
@@ -75,11 +75,21 @@ function kindsOf(filter: ReceiptFilter): Prisma.Sql[] {
   return [AT_REST, UNDER_WAY];
 }
 
-/** Receipts other than sales, which are few, stand in an index of their own, under way or at rest. Places have fewer still. */
+/**
+ * Receipts other than sales, which are few, stand in an index of their own, under way or at rest. It is read alone, what else is asked for compared
+ * as text: of two partial indexes that fit PostgreSQL would read both from end to end. A place, a span of registrations and a rare status
+ * have better ones, beside which the type is compared so.
+ */
 function isByTypeAlone(filter: ReceiptFilter): boolean {
-  const { type, deviceId, branchId, cashierId } = filter;
+  const { type, status, deviceId, branchId, cashierId } = filter;
   const hasPlace = [deviceId, branchId, cashierId].some((place) => place !== null);
-  return type !== null && type !== 'sale' && !hasPlace && !isByRegistration(filter);
+  const isCommon = status === null || status === 'registered';
+  return type !== null && type !== 'sale' && isCommon && !hasPlace && !isByRegistration(filter);
+}
+
+function typeCondition(type: ReceiptType, filter: ReceiptFilter): Prisma.Sql {
+  if (type === 'sale') return IS_SALE;
+  return isByTypeAlone(filter) ? TYPE_IS[type] : Prisma.sql`type::text = ${type}`;
 }
 
 function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
@@ -88,7 +98,7 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
     if (value !== null) conditions.push(condition(value));
   };
   add(filter.externalId, (value) => Prisma.sql`external_id = ${value}`);
-  add(filter.type, (value) => TYPE_IS[value]);
+  add(filter.type, (value) => typeCondition(value, filter));
   add(filter.deviceId, (value) => Prisma.sql`device_id = ${value}`);
   add(filter.branchId, (value) => Prisma.sql`branch_id = ${value}`);
   add(filter.cashierId, (value) => Prisma.sql`cashier_id = ${value}`);

@@ -1,15 +1,19 @@
 import type pg from 'pg';
 import type { ReceiptFilter } from '../receipt-filter.js';
 
-/** Every kind of receipt, of so many merchants alike: one in 51 a refund, one in 101 refused, one in 301 unknown, the newest fifty under way. */
-export async function insertReceipts(client: pg.Client, receipts: number, merchants: number): Promise<void> {
+/** Every kind of receipt, of so many merchants and places alike: one in 51 a refund, one in 101 refused, one in 301 unknown, the newest fifty under way. */
+export async function insertReceipts(
+  client: pg.Client,
+  receipts: number,
+  of: { merchants: number; devices: number; branches: number; cashiers: number },
+): Promise<void> {
   await client.query(
     `INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
                            branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
                            registered_at, created_at)
      SELECT 'rcp_01kz' || lpad(n::text, 22, '0'), 'mer_' || CASE WHEN $2::int = 1 THEN 1 ELSE n % $2::int END, 'cli_1', 'receipts',
-            'order-' || n, '', s.type::receipt_type, s.status::receipt_status, n, 'dev_' || n % 1000,
-            'brn_' || n % 500, 'csh_' || n % 2000, '{}', n * 7919 % 1000003, 0,
+            'order-' || n, '', s.type::receipt_type, s.status::receipt_status, n, 'dev_' || n % $3::int,
+            'brn_' || n % $4::int, 'csh_' || n % $5::int, '{}', n * 7919 % 1000003, 0,
             CASE WHEN s.status = 'registered' THEN 'UZ' END, CASE WHEN s.status = 'registered' THEN n END,
             CASE WHEN s.status = 'registered' THEN s.at END, s.at
        FROM generate_series(1, $1::int) AS n,
@@ -17,7 +21,7 @@ export async function insertReceipts(client: pg.Client, receipts: number, mercha
                             CASE WHEN n % 101 = 0 THEN 'rejected' WHEN n % 301 = 0 THEN 'unknown'
                                  WHEN n > $1 - 50 THEN 'accepted' ELSE 'registered' END AS status,
                             '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute' AS at) AS s`,
-    [receipts, merchants],
+    [receipts, of.merchants, of.devices, of.branches, of.cashiers],
   );
   await client.query('VACUUM ANALYZE receipts');
 }
