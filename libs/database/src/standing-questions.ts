@@ -7,13 +7,12 @@ const GATHERED_MS = 5;
 
 type AskDatabase = (statement: Prisma.Sql) => Promise<Record<string, unknown>[]>;
 
-interface Known {
+interface Asked {
   place: number;
-  /** With its values of the last time. */
   question: Prisma.Sql;
 }
 
-interface Waiting extends Known {
+interface Waiting extends Asked {
   resolve: (answer: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -23,18 +22,21 @@ interface Waiting extends Known {
  * the same one, with a mark for each question that is asked now, so that its plan is kept; a question without a mark is not worked out.
  */
 export class StandingQuestions {
-  /** By their text: all that are asked together. */
-  private readonly known = new Map<string, Known>();
+  /** Of each text that was ever asked: a few. */
+  private readonly places = new Map<string, number>();
+  /** By their places: all that are asked together. */
+  private readonly known = new Map<number, Prisma.Sql>();
   private waiting: Waiting[] = [];
-  private places = 0;
 
   constructor(private readonly askDatabase: AskDatabase) {}
 
   /** @param question an expression of one value, whose text is the same each time: only its values differ */
   async ask(question: Prisma.Sql): Promise<unknown> {
     if (scopedMerchant() !== null) throw new Error('a loop asks across merchants; a request does not');
-    const place = this.known.get(question.sql)?.place ?? (this.places += 1);
-    this.known.set(question.sql, { place, question });
+    const place = this.places.get(question.sql) ?? this.places.size;
+    this.places.set(question.sql, place);
+    // With its values of the last time, where it is not asked.
+    this.known.set(place, question);
     return new Promise((resolve, reject) => {
       if (this.waiting.length === 0) setTimeout(() => acrossMerchants(() => void this.answerAll()), GATHERED_MS);
       this.waiting.push({ place, question, resolve, reject });
@@ -52,8 +54,8 @@ export class StandingQuestions {
       const answers = await this.answersTo(asked);
       for (const { place, resolve } of asked) resolve(answers[String(place)]);
     } catch (error) {
-      // One that the server refuses, or that is too slow, leaves the others their answers.
-      if (asked.length > 1 && isRefusedByServer(error)) for (const one of asked) void this.answerAlone(one);
+      // One that the server refuses, or that is too slow, leaves the others their answers: also one that only stands beside them.
+      if (isRefusedByServer(error)) for (const one of asked) void this.answerAlone(one);
       else for (const { reject } of asked) reject(error);
     }
   }
@@ -65,14 +67,15 @@ export class StandingQuestions {
       asked.resolve(row['answer']);
     } catch (error) {
       // Its mere text may be what is refused (a right, a lock): the others are asked without it until it is asked again.
-      this.known.delete(asked.question.sql);
+      this.known.delete(asked.place);
       asked.reject(error);
     }
   }
 
-  private async answersTo(asked: readonly Known[]): Promise<Record<string, unknown>> {
+  private async answersTo(asked: readonly Asked[]): Promise<Record<string, unknown>> {
     const now = new Map(asked.map(({ place, question }) => [place, question]));
-    const answers = [...this.known.values()].map(({ place, question }) => {
+    const inOrder = [...this.known].sort(([one], [other]) => one - other);
+    const answers = inOrder.map(([place, question]) => {
       const marked = Prisma.sql`CASE WHEN ${now.has(place)}::bool THEN (${now.get(place) ?? question}) END`;
       return Prisma.sql`${marked} AS ${Prisma.raw(`"${String(place)}"`)}`;
     });
