@@ -159,8 +159,8 @@ test('costs what was sold at the register since, and not what others sold', asyn
        FROM generate_series(1, 30900) AS n`,
     [TERMINAL, AFTER],
   );
-  // Entries of rows that other tests deleted count in what a bitmap reads.
-  await rows.sql.query('VACUUM (ANALYZE) receipts');
+  // Entries of rows that other tests deleted count in what a bitmap reads; where there are few, a vacuum leaves them in the indexes.
+  await rows.sql.query('VACUUM (ANALYZE, INDEX_CLEANUP ON) receipts');
   const { wholeTables, largest } = await planOf(
     rows.sql,
     recorded((prisma) => new RegisterGaps(prisma).list(new Date(SINCE), null).next()),

@@ -26,6 +26,8 @@ export class StandingQuestions {
   private readonly places = new Map<string, number>();
   /** By their places: all that are asked together. */
   private readonly known = new Map<number, Prisma.Sql>();
+  /** Places of those that were refused, or too slow: asked by themselves until they are answered. */
+  private readonly apart = new Set<number>();
   private waiting: Waiting[] = [];
 
   constructor(private readonly askDatabase: AskDatabase) {}
@@ -35,6 +37,7 @@ export class StandingQuestions {
     if (scopedMerchant() !== null) throw new Error('a loop asks across merchants; a request does not');
     const place = this.places.get(question.sql) ?? this.places.size;
     this.places.set(question.sql, place);
+    if (this.apart.has(place)) return this.answerAlone({ place, question });
     // With its values of the last time, where it is not asked.
     this.known.set(place, question);
     return new Promise((resolve, reject) => {
@@ -47,7 +50,7 @@ export class StandingQuestions {
     const asked: Waiting[] = [];
     for (const one of this.waiting)
       // The same question with other values has a statement of its own.
-      if (asked.some(({ place }) => place === one.place)) void this.answerAlone(one);
+      if (asked.some(({ place }) => place === one.place)) this.leaveAlone(one);
       else asked.push(one);
     this.waiting = [];
     try {
@@ -55,28 +58,36 @@ export class StandingQuestions {
       for (const { place, resolve } of asked) resolve(answers[String(place)]);
     } catch (error) {
       // One that the server refuses, or that is too slow, leaves the others their answers: also one that only stands beside them.
-      if (isRefusedByServer(error)) for (const one of asked) void this.answerAlone(one);
+      if (isRefusedByServer(error)) for (const one of asked) this.leaveAlone(one);
       else for (const { reject } of asked) reject(error);
     }
   }
 
-  private async answerAlone(asked: Waiting): Promise<void> {
+  private leaveAlone(asked: Waiting): void {
+    this.answerAlone(asked).then(asked.resolve, asked.reject);
+  }
+
+  /** Its mere text may be what is refused (a right, a lock): the others are asked without it from then on. */
+  private async answerAlone({ place, question }: Asked): Promise<unknown> {
     try {
-      const [row] = await this.askDatabase(Prisma.sql`SELECT (${asked.question}) AS answer`);
+      const [row] = await this.askDatabase(Prisma.sql`SELECT (${question}) AS answer`);
       if (!row) throw new Error('the database returned nothing');
-      asked.resolve(row['answer']);
+      this.apart.delete(place);
+      return row['answer'];
     } catch (error) {
-      // Its mere text may be what is refused (a right, a lock): the others are asked without it until it is asked again.
-      this.known.delete(asked.place);
-      asked.reject(error);
+      if (isRefusedByServer(error)) {
+        this.apart.add(place);
+        this.known.delete(place);
+      }
+      throw error;
     }
   }
 
   private async answersTo(asked: readonly Asked[]): Promise<Record<string, unknown>> {
     const now = new Map(asked.map(({ place, question }) => [place, question]));
-    const inOrder = [...this.known].sort(([one], [other]) => one - other);
+    const inOrder = [...new Map([...this.known, ...now])].sort(([one], [other]) => one - other);
     const answers = inOrder.map(([place, question]) => {
-      const marked = Prisma.sql`CASE WHEN ${now.has(place)}::bool THEN (${now.get(place) ?? question}) END`;
+      const marked = Prisma.sql`CASE WHEN ${now.has(place)}::bool THEN (${question}) END`;
       return Prisma.sql`${marked} AS ${Prisma.raw(`"${String(place)}"`)}`;
     });
     const [row] = await this.askDatabase(Prisma.sql`SELECT ${Prisma.join(answers)}`);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   client = new pg.Client({ connectionString: database.adminUrl });
   await client.connect();
-  const places = { devices: PLACES_OF_A_KIND, branches: PLACES_OF_A_KIND, cashiers: PLACES_OF_A_KIND };
+  const places = { devices: PLACES_OF_A_KIND, branches: 1, cashiers: PLACES_OF_A_KIND };
   await insertReceipts(client, RECEIPTS, { merchants: 1, ...places });
 });
 afterAll(async () => {
@@ -31,7 +31,7 @@ const SPAN = { createdFrom: new Date('2026-01-05T00:00:00Z'), createdTo: new Dat
 const PLACES: Readonly<Record<string, Partial<ReceiptFilter>>> = {
   anywhere: {},
   'of a device': { deviceId: 'dev_2' },
-  'of a branch': { branchId: 'brn_1' },
+  'of the only branch': { branchId: 'brn_0' },
   'of a cashier': { cashierId: 'csh_1' },
 };
 const WHAT: Readonly<Record<string, Partial<ReceiptFilter>>> = {
@@ -52,6 +52,7 @@ const WHAT: Readonly<Record<string, Partial<ReceiptFilter>>> = {
   'of ten days': SPAN,
   'refunds of ten days': { type: 'refund', ...SPAN },
   'registered within ten days': { registeredFrom: SPAN.createdFrom, registeredTo: SPAN.createdTo },
+  'advances registered whenever': { type: 'advance', registeredFrom: new Date('2020-01-01T00:00:00Z') },
   'refunds registered within ten days': {
     type: 'refund',
     registeredFrom: SPAN.createdFrom,
@@ -64,9 +65,9 @@ const CASES = Object.entries(WHAT).flatMap(([what, filter]) =>
   ),
 );
 
-function mostOf({ deviceId, branchId, cashierId, registeredFrom }: ReceiptFilter): number {
-  if (registeredFrom !== null) return MOST_OF_A_SPAN;
-  return [deviceId, branchId, cashierId].some((place) => place !== null) ? MOST_OF_A_PLACE : MOST;
+function mostOf({ type, deviceId, cashierId, registeredFrom }: ReceiptFilter): number {
+  if (registeredFrom !== null) return type === null ? MOST_OF_A_SPAN : MOST;
+  return deviceId === null && cashierId === null ? MOST : MOST_OF_A_PLACE;
 }
 
 describe.each(['fiscal_app_tenant', 'fiscal_app'])('as %s', (role) => {

@@ -87,7 +87,8 @@ test.each(Object.entries(FILTERS))('%s', async (name, given) => {
     const found = await plan({ ...WITHOUT_FILTER, ...given }, isLaterPage);
     const used = found.flatMap((node) => node['Index Name'] ?? []);
     expect([...FOR_THE_ROWS, ...documented[name]!]).toEqual(expect.arrayContaining(used));
-    if (!COMMON.has(name)) expect(used).toContain(documented[name]![0]);
+    const own = documented[name]!.filter((index, at) => at === 0 || index !== 'receipts_under_way');
+    if (!COMMON.has(name)) expect(used.filter((index) => own.includes(index))).not.toEqual([]);
     expect(found.map((node) => node['Node Type'])).not.toContain('Seq Scan');
   }
 });

@@ -66,30 +66,38 @@ export function conditionsOf(filter: ReceiptFilter): Prisma.Sql[] {
 
 function kindsOf(filter: ReceiptFilter): Prisma.Sql[] {
   const { status } = filter;
-  if (isByTypeAlone(filter)) return [status === null ? Prisma.sql`true` : Prisma.sql`status::text = ${status}`];
-  if (isByRegistration(filter))
-    return [filter.status === null || filter.status === 'registered' ? REGISTERED : STATUS_IS[filter.status]];
-  if (filter.status !== null) return [STATUS_IS[filter.status]];
+  if (isByType(filter)) {
+    const wanted = status ?? (isByRegistration(filter) ? 'registered' : null);
+    return [wanted === null ? Prisma.sql`true` : Prisma.sql`status::text = ${wanted}`];
+  }
+  if (isByRegistration(filter)) return [status === null || status === 'registered' ? REGISTERED : STATUS_IS[status]];
+  if (status !== null) return [STATUS_IS[status]];
   // One index says it all: at most one receipt.
   if (filter.externalId !== null) return [Prisma.sql`true`];
   return [AT_REST, UNDER_WAY];
 }
 
 /**
- * Receipts other than sales, which are few, stand in an index of their own, under way or at rest. It is read alone, what else is asked for compared
- * as text: of two partial indexes that fit PostgreSQL would read both from end to end. A place, a span of registrations and a rare status
- * have better ones, beside which the type is compared so.
+ * Receipts other than sales, which are few, stand in indexes of their own, under way or at rest. These are read alone, with the status compared as
+ * text: of two partial indexes that fit PostgreSQL would read both from end to end. A rare status has an index that is as small; with a place PostgreSQL
+ * knows which of the two has fewer.
  */
-function isByTypeAlone(filter: ReceiptFilter): boolean {
-  const { type, status, deviceId, branchId, cashierId } = filter;
-  const hasPlace = [deviceId, branchId, cashierId].some((place) => place !== null);
-  const isCommon = status === null || status === 'registered';
-  return type !== null && type !== 'sale' && isCommon && !hasPlace && !isByRegistration(filter);
+function isByType(filter: ReceiptFilter): boolean {
+  if (filter.type === null || filter.type === 'sale') return false;
+  return isByRegistration(filter) || !(hasPlace(filter) || isRare(filter.status));
+}
+
+function hasPlace({ deviceId, branchId, cashierId }: ReceiptFilter): boolean {
+  return [deviceId, branchId, cashierId].some((place) => place !== null);
+}
+
+function isRare(status: ReceiptStatus | null): boolean {
+  return status !== null && status !== 'registered';
 }
 
 function typeCondition(type: ReceiptType, filter: ReceiptFilter): Prisma.Sql {
   if (type === 'sale') return IS_SALE;
-  return isByTypeAlone(filter) ? TYPE_IS[type] : Prisma.sql`type::text = ${type}`;
+  return isRare(filter.status) && !isByType(filter) ? Prisma.sql`type::text = ${type}` : TYPE_IS[type];
 }
 
 function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {

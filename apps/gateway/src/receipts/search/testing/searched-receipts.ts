@@ -11,7 +11,7 @@ export async function insertReceipts(
     `INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
                            branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
                            registered_at, created_at)
-     SELECT 'rcp_01kz' || lpad(n::text, 22, '0'), 'mer_' || CASE WHEN $2::int = 1 THEN 1 ELSE n % $2::int END, 'cli_1', 'receipts',
+     SELECT first_id_at('rcp', s.at) || lpad(n::text, 16, '0'), 'mer_' || CASE WHEN $2::int = 1 THEN 1 ELSE n % $2::int END, 'cli_1', 'receipts',
             'order-' || n, '', s.type::receipt_type, s.status::receipt_status, n, 'dev_' || n % $3::int,
             'brn_' || n % $4::int, 'csh_' || n % $5::int, '{}', n * 7919 % 1000003, 0,
             CASE WHEN s.status = 'registered' THEN 'UZ' END, CASE WHEN s.status = 'registered' THEN n END,
