@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { GuideSite } from './guide-site.js';
 import { ApiWorld } from './api-world.js';
+import { until } from '../../libs/runtime/src/testing/until.js';
 
 let world: ApiWorld;
 
@@ -149,11 +150,18 @@ describeInBrowser('in a browser', () => {
         shown = language;
       }
       // "Try it": a pasted token, and the request goes to where the page comes from, though PUBLIC_URL has another name.
-      await page
-        .getByRole('button', { name: /^Selected Auth Type/ })
-        .first()
-        .click();
-      await page.getByRole('option', { name: 'token', exact: true }).click();
+      const authType = page.getByRole('button', { name: /^Selected Auth Type/ }).first();
+      const token = page.getByRole('option', { name: 'token', exact: true });
+      // A click while the page is still being laid out opens nothing.
+      const isOpen = async (): Promise<boolean> => {
+        if (!(await token.isVisible())) await authType.click();
+        return token.waitFor({ timeout: 3_000 }).then(
+          () => true,
+          () => false,
+        );
+      };
+      await until('the types of authentication', isOpen, Boolean);
+      await token.click();
       await page.keyboard.press('Escape');
       await page.getByTestId('auth-tabs').first().getByRole('button', { name: 'token' }).click();
       await page.getByPlaceholder('Token').first().fill(world.allScopes);
