@@ -82,8 +82,13 @@ export class AuthenticatePerson {
 
   /** As it is in the database at this moment: after a change that this very request made. */
   async freshSessionOf(request: FastifyRequest): Promise<LiveSession | null> {
-    for (const token of this.tokensOf(request)) this.sessions.forget(token);
+    this.forgetSessionOf(request);
     return this.sessionOf(request);
+  }
+
+  /** Here at once: the notice of its end, from which the other gateways know, may take a moment. */
+  forgetSessionOf(request: FastifyRequest): void {
+    for (const token of this.tokensOf(request)) this.sessions.forget(token);
   }
 
   private tokensOf(request: FastifyRequest): string[] {

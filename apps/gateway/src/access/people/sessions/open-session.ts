@@ -59,6 +59,7 @@ export class OpenSession {
         after: { session_id: id, login: way },
       };
     });
+    if (before) this.people.forgetSessionOf(request);
     const found = await this.repository.findLive(hash);
     // Disabled, or all its sessions ended, at this moment.
     if (!found) throw new Problem('session_invalid', 'The session has ended. Log in again.');
@@ -77,6 +78,7 @@ export class OpenSession {
       await this.repository.revoke(tx, userId, sessionId);
       return { result: null, action: 'user.logout', targetId: userId, before: null, after: { session_id: sessionId } };
     });
+    this.people.forgetSessionOf(request);
     this.cookie.clear(reply);
   }
 }
