@@ -4,6 +4,7 @@ import { storableJson } from '#fiscal-domain';
 import { insertEvents } from '#ledger';
 import type { MessageChannel, MessageProviderCode } from '#messages';
 import { isTracing, newId } from '#runtime';
+import { MAY_BE_CLAIMED } from '../may-be-claimed.js';
 import { ACCOUNT_LEASE_SECONDS } from './message-schedule.js';
 
 /** An account that this process sends for until its lease ends. */
@@ -92,10 +93,6 @@ export const NO_CHANGE_BESIDE = {
   parts: null,
   costTiyin: null,
 };
-
-const MAY_BE_CLAIMED = Prisma.sql`
-  due_at <= now() AND (lease_until IS NULL OR lease_until <= now()) AND (blocked_until IS NULL OR blocked_until <= now())
-  AND disabled_at IS NULL AND deleted_at IS NULL`;
 
 /** Messages and their accounts; everything that is due is due on the database's clock. */
 @Injectable()

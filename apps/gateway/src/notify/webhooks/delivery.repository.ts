@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, StatementGroup } from '#database';
 import { storableJson } from '#fiscal-domain';
 import { isTracing } from '#runtime';
+import { MAY_BE_CLAIMED } from '../may-be-claimed.js';
 import type { EventRow } from '../events/event-row.js';
 import { GIVE_UP_AFTER_SECONDS } from './delivery-schedule.js';
 
@@ -51,10 +52,6 @@ export type AfterAttempt =
 
 /** A process that dies, or whose host is lost, holds an endpoint no longer than this; one that works renews its lease. */
 export const LEASE_SECONDS = 8;
-
-const MAY_BE_CLAIMED = Prisma.sql`
-  due_at <= now() AND (lease_until IS NULL OR lease_until <= now()) AND (blocked_until IS NULL OR blocked_until <= now())
-  AND disabled_at IS NULL AND deleted_at IS NULL`;
 
 /** Deliveries and their endpoints; everything that is due is due on the database's clock. */
 @Injectable()
