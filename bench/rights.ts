@@ -2,7 +2,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, sampleDocument } from '../libs/database/src/testing/index.js';
 import { newId } from '#runtime';
-import { closeRegistered, openAttempt } from '#ledger';
+import { LaneWrites } from '#ledger';
 import { secondsOf } from './processor-time.js';
 import type { Figure } from './report.js';
 import { alternate, median, percentile } from './statistics.js';
@@ -76,12 +76,15 @@ async function prepare(owner: pg.Client): Promise<void> {
 
 class ReceiptLife {
   private sequence = 0;
+  private readonly writes: LaneWrites;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly owner: pg.Client,
     private readonly serverStartedAt: string,
-  ) {}
+  ) {
+    this.writes = new LaneWrites(prisma, 'rly_bench');
+  }
 
   /** @returns seconds of the session's processor time for each receipt */
   async cost(receipts: number, triggers: 'ENABLE' | 'DISABLE'): Promise<number> {
@@ -103,7 +106,7 @@ class ReceiptLife {
     const baseline = { terminalId: TERMINAL, journalId: 'jrn', sequence: this.sequence - 1, reading: null };
     const request = Buffer.from(JSON.stringify(sampleDocument()));
     const laneLock = { ...NO_LOCK, serverStartedAt: this.serverStartedAt };
-    const opened = await openAttempt(this.prisma, 'rly_bench', {
+    const opened = await this.writes.openAttempt({
       ...{ attemptId, receiptId, deviceId: DEVICE, baseline, request, laneLock },
     });
     if (opened !== 'opened') throw new Error(`the intent was ${opened}`);
@@ -112,7 +115,7 @@ class ReceiptLife {
       ...{ verificationUrl: 'https://ofd.soliq.uz/check?t=UZ000000000001', transactionTimeMs: Date.now() },
       ...{ recordedFields: [], shiftNumber: null },
     };
-    const closed = await closeRegistered(this.prisma, {
+    const closed = await this.writes.closeRegistered({
       ...{ attemptId, deviceId: DEVICE, registration, evidence: 'answer', lastKnown: null },
       baseline: { ...baseline, sequence: this.sequence },
     });

@@ -20,13 +20,7 @@ export {
   type NewEvent,
   type ReceiptEvent,
 } from './events.js';
-export {
-  claimedElsewhereReason,
-  claimTerminal,
-  contestTerminal,
-  isNotHeldElsewhere,
-  type TerminalClaim,
-} from './terminal-claims.js';
+export { claimedElsewhereReason, claimTerminal, contestTerminal, type TerminalClaim } from './terminal-claims.js';
 export { announceQuotas, TASHKENT_DAY, type QuotaUse } from './quota-notices.js';
 export { findIdentities } from './accept/identities.js';
 export { insertReceipts } from './accept/insert-receipts.js';
@@ -80,20 +74,21 @@ export {
 } from './archive/partitions.js';
 export {
   closeNotRegistered,
-  closeRegistered,
   closeRejected,
   closeUnknown,
   noteRefusal,
   type AttemptEvidence,
+  type Closed,
   type CloseRegistered,
 } from './attempts/close.js';
-export { closeAndOpen, type ClosedAndOpened } from './attempts/close-and-open.js';
+export type { ClosedAndOpened } from './attempts/close-and-open.js';
+export { LaneWrites } from './attempts/lane-writes.js';
 export { holdCopied, type HeldReceipt, type RunStatement } from './attempts/hold-from-copy.js';
 export { recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
-export { openAttempt, type Intent, type Opened } from './attempts/open.js';
+export type { Intent, Opened } from './attempts/open.js';
 export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';
 export { closeParked, giveBackHeld, noteCounters, releaseCompared, sendAgain } from './attempts/resolve.js';
-export { isHeld, isOnServerOf, LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
+export { isHeld, LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
 export {
   baselineOf,
   beginSettle,

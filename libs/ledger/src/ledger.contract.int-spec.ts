@@ -22,6 +22,7 @@ let database: TestDatabase;
 let owner: pg.Client;
 let session: pg.Client;
 let prisma: PrismaService;
+let writes: ledger.LaneWrites;
 let lock: ledger.LaneLock;
 let count = 0;
 
@@ -30,6 +31,7 @@ beforeAll(async () => {
   owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();
   prisma = new PrismaService({ url: database.url, poolSize: 2, applicationName: 'test', lockTimeoutMs: 2_000 });
+  writes = new ledger.LaneWrites(prisma, 'rly_1');
   await owner.query(`
     INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '123456789');
     INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main');
@@ -97,13 +99,13 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
   cancelReceipt: ({ receiptId }) => ledger.cancelReceipt(prisma, { merchantId: 'mer_1', receiptId, reason: 'a test' }),
   cancelUnpaid: ({ receiptId }) => ledger.cancelUnpaid(prisma, receiptId, 'a test'),
   openAttempt: ({ receiptId, attemptId }) =>
-    ledger.openAttempt(prisma, 'rly_1', {
+    writes.openAttempt({
       ...{ attemptId: `${attemptId}b`, receiptId, deviceId: DEVICE, baseline: BASELINE, laneLock: lock },
       request: Buffer.from('bytes'),
     }),
   rejectUnsent: ({ receiptId }) => ledger.rejectUnsent(prisma, { receiptId, deviceId: DEVICE }, REJECTION),
   closeRegistered: ({ attemptId }) =>
-    ledger.closeRegistered(prisma, {
+    writes.closeRegistered({
       ...{ attemptId, deviceId: DEVICE, registration: REGISTRATION, evidence: 'answer', lastKnown: null },
       baseline: BASELINE,
     }),
@@ -111,10 +113,7 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
     const next = await createIn('accepted');
     const close = { attemptId, deviceId: DEVICE, registration: REGISTRATION, baseline: BASELINE, lastKnown: null };
     const intent = { ...next, attemptId: `${next.attemptId}n`, deviceId: DEVICE, baseline: BASELINE, laneLock: lock };
-    return ledger.closeAndOpen(prisma, 'rly_1', {
-      close: { ...close, evidence: 'answer' },
-      next: { ...intent, request: Buffer.from('bytes') },
-    });
+    return writes.closeAndOpen({ ...close, evidence: 'answer' }, { ...intent, request: Buffer.from('bytes') });
   },
   closeRejected: ({ attemptId }) =>
     ledger.closeRejected(prisma, attemptId, { rejection: REJECTION, evidence: {} }, lock),

@@ -46,8 +46,8 @@ export async function contestTerminal(statements: Statements, terminalId: string
                                             AND d.deleted_at IS NULL`)}`;
 }
 
-/** For the statement that lets bytes leave: no other merchant holds the terminal. Null: it is not known yet. */
-export function isNotHeldElsewhere(terminalId: string | null, merchantId: Prisma.Sql): Prisma.Sql {
+/** For the statement that lets bytes leave: no other merchant holds the terminal. One that is null is not known yet. */
+export function isNotHeldElsewhere(terminalId: Prisma.Sql, merchantId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     NOT EXISTS (SELECT FROM terminals held WHERE held.terminal_id = ${terminalId} AND held.merchant_id <> ${merchantId})`;
 }

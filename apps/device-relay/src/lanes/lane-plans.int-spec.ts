@@ -164,7 +164,17 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
       lane.closeAndOpen(registered(first.attemptId, 2_000 + round), next),
     );
     expect(both).toEqual({ closed: 'closed', opened: 'opened' });
-    await lane.closeRegistered(registered(next.attemptId, 3_000 + round));
+    const elsewhere = { ...rows.intent('rcp_none'), deviceId: 'dev_none' };
+    const third = rows.intent(await rows.createReceipt());
+    const inCompany = await costOf('closeAndOpen with another lane', () =>
+      Promise.all([
+        lane.closeAndOpen(registered(next.attemptId, 3_000 + round), third),
+        lane.openAttempt(elsewhere),
+        lane.openAttempt(elsewhere),
+      ]),
+    );
+    expect(inCompany).toEqual([both, 'withdrawn', 'withdrawn']);
+    await lane.closeRegistered(registered(third.attemptId, 4_000 + round));
     await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
   }
 }

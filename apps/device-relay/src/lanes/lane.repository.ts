@@ -9,14 +9,16 @@ import { ReadLanes, type OverdueLanes } from './read-lanes.js';
 /** The lane's rows: read-lanes.ts says what is to be done, libs/ledger moves what is moved, lane-devices.ts keeps the device's row. */
 export class LaneRepository implements LaneStore {
   private readonly reading: ReadLanes;
+  private readonly writes: ledger.LaneWrites;
   private readonly devices: LaneDevices;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly relayId: string,
-    private readonly observeRegistered: (seconds: number) => void = () => undefined,
+    observeRegistered?: (seconds: number) => void,
   ) {
     this.reading = new ReadLanes(prisma, relayId);
+    this.writes = new ledger.LaneWrites(prisma, relayId, observeRegistered);
     this.devices = new LaneDevices(prisma);
   }
 
@@ -24,11 +26,9 @@ export class LaneRepository implements LaneStore {
   read: LaneStore['read'] = (deviceId, receipts) => this.reading.read(deviceId, receipts);
   unprovenRequest: LaneStore['unprovenRequest'] = (receiptId) => this.reading.unprovenRequest(receiptId);
 
-  openAttempt: LaneStore['openAttempt'] = (intent) => ledger.openAttempt(this.prisma, this.relayId, intent);
-  closeRegistered: LaneStore['closeRegistered'] = (close) =>
-    ledger.closeRegistered(this.prisma, close, this.observeRegistered);
-  closeAndOpen: LaneStore['closeAndOpen'] = (close, next) =>
-    ledger.closeAndOpen(this.prisma, this.relayId, { close, next }, this.observeRegistered);
+  openAttempt: LaneStore['openAttempt'] = (intent) => this.writes.openAttempt(intent);
+  closeRegistered: LaneStore['closeRegistered'] = (close) => this.writes.closeRegistered(close);
+  closeAndOpen: LaneStore['closeAndOpen'] = (close, next) => this.writes.closeAndOpen(close, next);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, laneLock) =>
     ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, laneLock);

@@ -1,7 +1,8 @@
 import { isUniqueViolation, Prisma } from '#database';
 import { receiptMove, type HotStatements } from '../statements.js';
-import { registeredParts, type CloseRegistered } from './close.js';
-import { intentParts, isHere, type Intent, type Opened } from './open.js';
+import { REGISTERED_PARTS, type CloseRegistered } from './close.js';
+import { givenMany, givenOne, type LaneEntry } from './given.js';
+import { intentParts, IS_HERE, type Intent, type Opened } from './open.js';
 
 /**
  * What became of both. `closed: null`: nothing is known of it and nothing was changed, the result is to be recorded by itself.
@@ -12,8 +13,33 @@ export interface ClosedAndOpened {
   opened: Opened | null;
 }
 
+/** The same of one entry among others. */
+export interface Entered extends ClosedAndOpened {
+  /** Since the receipt was accepted that was closed; null: it was not, or had waited for a payment. */
+  seconds: number | null;
+}
+
+interface EnteredRow {
+  seconds: number | null;
+  closed: boolean;
+  opened: boolean;
+  is_here: boolean | null;
+}
+
 const { from: WAITING } = receiptMove('accepted', 'sending', 'relay');
-const AFTER_CLOSING = Prisma.raw('EXISTS (SELECT FROM moved) AND r.id IN (SELECT id FROM free)');
+const AFTER_RESULT = {
+  join: Prisma.raw('LEFT JOIN moved m ON m.attempt_id = g.attempt_id'),
+  only: Prisma.raw('AND (g.attempt_id IS NULL OR m.id IS NOT NULL) AND r.id IN (SELECT id FROM free)'),
+};
+/** The next receipt, locked, unless another transaction has it. */
+const FREE = Prisma.sql`
+    free AS MATERIALIZED (
+      SELECT r.id FROM given g JOIN receipts r ON r.id = g.next_receipt_id WHERE ${WAITING} FOR NO KEY UPDATE OF r SKIP LOCKED
+    )`;
+const ENTERED = Prisma.sql`
+    SELECT m.seconds, m.id IS NOT NULL AS closed, o.id IS NOT NULL AS opened, ${IS_HERE} AS is_here
+      FROM given g LEFT JOIN moved m ON m.attempt_id = g.attempt_id LEFT JOIN opened o ON o.id = g.next_attempt_id`;
+const BY_NUMBER = Prisma.raw('ORDER BY g.number');
 
 /**
  * The result of one receipt and the intent of the next in one statement and one commit: at a crash both are there or neither. The
@@ -24,25 +50,15 @@ const AFTER_CLOSING = Prisma.raw('EXISTS (SELECT FROM moved) AND r.id IN (SELECT
 export async function closeAndOpen(
   database: HotStatements,
   relayId: string,
-  { close, next }: { close: CloseRegistered; next: Intent },
+  pair: { close: CloseRegistered; next: Intent },
   observe: (secondsSinceAccepted: number) => void = () => undefined,
 ): Promise<ClosedAndOpened> {
   try {
-    const [row] = await database.queryHot<{
-      seconds: number | null;
-      closed: boolean;
-      opened: boolean;
-      is_here: boolean;
-    }>(
-      Prisma.sql`
-      WITH ${registeredParts(close)}, ${freePart(next)}, ${intentParts(relayId, next, AFTER_CLOSING)}
-      SELECT (SELECT seconds FROM moved) AS seconds, EXISTS (SELECT FROM moved) AS closed,
-             EXISTS (SELECT FROM opened) AS opened, ${isHere(next)} AS is_here`,
-    );
-    if (!row?.closed) return { closed: 'already_closed', opened: null };
-    if (row.seconds !== null) observe(row.seconds);
-    if (row.opened) return { closed: 'closed', opened: 'opened' };
-    return { closed: 'closed', opened: row.is_here ? 'withdrawn' : 'lane_not_held' };
+    const [row] = await database.queryHot<EnteredRow>(Prisma.sql`
+      WITH ${givenOne(pair)}, ${REGISTERED_PARTS}, ${FREE}, ${intentParts(relayId, AFTER_RESULT)} ${ENTERED}`);
+    const { seconds, closed, opened } = enteredOf(pair, row);
+    if (seconds !== null) observe(seconds);
+    return { closed, opened };
   } catch (error) {
     // Rolled back whole. Which of the unique indexes refused it, the result alone will say.
     if (isUniqueViolation(error)) return { closed: null, opened: null };
@@ -50,10 +66,30 @@ export async function closeAndOpen(
   }
 }
 
-/** The next receipt, locked, unless another transaction has it. */
-function freePart({ receiptId }: Intent): Prisma.Sql {
-  return Prisma.sql`
-    free AS MATERIALIZED (
-      SELECT r.id FROM receipts r WHERE r.id = ${receiptId} AND ${WAITING} FOR NO KEY UPDATE SKIP LOCKED
-    )`;
+/**
+ * Entries of several lanes in one statement and one commit, each as `closeAndOpen` has it; one lane's entry depends on no other's, but
+ * what the database refuses of one it refuses of all. A row that another transaction has locked is waited for a tenth of a second, then
+ * it is refused so.
+ *
+ * @returns in their order; where an entry is only an intent, no other answer than `opened` says why it was not written
+ */
+export async function enterTogether(
+  database: HotStatements,
+  relayId: string,
+  entries: readonly LaneEntry[],
+): Promise<Entered[]> {
+  const rows = await database.queryHot<EnteredRow>(Prisma.sql`
+    WITH ${givenMany(entries)}, ${REGISTERED_PARTS}, ${FREE}, ${intentParts(relayId, AFTER_RESULT)} ${ENTERED} ${BY_NUMBER}`);
+  return entries.map((entry, number) => enteredOf(entry, rows[number]));
+}
+
+function enteredOf({ close, next }: LaneEntry, row: EnteredRow | undefined): Entered {
+  if (!row) throw new Error('a lane was not answered');
+  if (close && !row.closed) return { closed: 'already_closed', opened: null, seconds: null };
+  const notOpened = row.is_here === true ? 'withdrawn' : 'lane_not_held';
+  return {
+    closed: close ? 'closed' : null,
+    opened: next ? (row.opened ? 'opened' : notOpened) : null,
+    seconds: row.seconds,
+  };
 }

@@ -1,9 +1,10 @@
 import { isUniqueViolation, Prisma } from '#database';
 import { OFD_FUSE_HOURS, type Baseline, type Registration, type Rejection } from '#fiscal-domain';
-import { receiptData, receiptEvents } from '../events.js';
+import { EVENT_ID, receiptData, receiptEvents } from '../events.js';
 import { isHeld, type LaneLock } from '../lanes/lane-lock.js';
 import type { LastKnown } from '../lanes/lanes.js';
-import { attemptMove, jsonOrNull, receiptMove, type HotStatements, type Statements } from '../statements.js';
+import { attemptMove, receiptMove, type HotStatements, type Statements } from '../statements.js';
+import { givenOne } from './given.js';
 
 /** Why the attempt ended as it did; stored beside it for support and operators. */
 export type AttemptEvidence = Readonly<Record<string, unknown>>;
@@ -35,15 +36,20 @@ const UNKNOWN = {
   receipt: receiptMove('sending', 'unknown', 'relay'),
 };
 const STILL_OPEN = UNKNOWN.attempt.from;
+const OFD_FUSE = Prisma.raw(`interval '${OFD_FUSE_HOURS} hours'`);
 
 /** `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds it, nothing was changed. */
+export type Closed = 'closed' | 'already_closed' | 'sequence_taken';
+
 export async function closeRegistered(
   database: HotStatements,
   close: CloseRegistered,
   observe: (secondsSinceAccepted: number) => void = () => undefined,
-): Promise<'closed' | 'already_closed' | 'sequence_taken'> {
+): Promise<Closed> {
   try {
-    const moved = await moveToRegistered(database, close);
+    const [moved] = await database.queryHot<{ seconds: number | null }>(Prisma.sql`
+      WITH ${givenOne({ close, next: null })}, ${REGISTERED_PARTS}
+      SELECT seconds FROM moved`);
     if (!moved) return 'already_closed';
     if (moved.seconds !== null) observe(moved.seconds);
     return 'closed';
@@ -54,47 +60,36 @@ export async function closeRegistered(
   }
 }
 
-/** @returns null: nothing was moved. `seconds` since it was accepted; null where it had waited for a payment */
-async function moveToRegistered(
-  database: HotStatements,
-  close: CloseRegistered,
-): Promise<{ seconds: number | null } | null> {
-  const [moved] = await database.queryHot<{ seconds: number | null }>(Prisma.sql`
-    WITH ${registeredParts(close)}
-    SELECT seconds FROM moved`);
-  return moved ?? null;
-}
-
-/** Parts of a statement: the attempt is `closed`, its receipt `moved`, the `lane` goes on from there, and it is `noted`. */
-export function registeredParts(close: CloseRegistered): Prisma.Sql {
-  const { attemptId, deviceId, registration, evidence, baseline, lastKnown } = close;
-  const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
-  const registeredAt = new Date(registration.transactionTimeMs);
-  const data = Prisma.sql`
-    jsonb_build_object('receipt_id', id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
-                       'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)`;
-  return Prisma.sql`
+/**
+ * Parts of a statement, of each result that is `given`: the attempt is `closed`, its receipt `moved`, the `lane` goes on from there, and
+ * it is `noted`. `seconds` since it was accepted; null where it had waited for a payment.
+ */
+export const REGISTERED_PARTS = Prisma.sql`
     closed AS (
-      UPDATE attempts a SET ${REGISTERED.attempt.set}, outcome = ${JSON.stringify({ registration, evidence })}::jsonb
-       WHERE a.id = ${attemptId} AND ${REGISTERED.attempt.from} RETURNING a.receipt_id
+      UPDATE attempts a SET ${REGISTERED.attempt.set}, outcome = g.outcome
+        FROM given g WHERE a.id = g.attempt_id AND ${REGISTERED.attempt.from} RETURNING a.id, a.receipt_id
     ), moved AS (
       UPDATE receipts r
-         SET ${REGISTERED.receipt.set}, terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
-             fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl}, registered_at = ${registeredAt},
-             evidence = ${evidence}::evidence, recorded_fields = ${[...registration.recordedFields]}::text[],
-             shift_number = ${registration.shiftNumber}::int,
-             ofd_status = CASE WHEN ${ofdSent} THEN 'sent' ELSE 'pending' END::ofd_status,
-             ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}),
-             ofd_sent_at = CASE WHEN ${ofdSent} THEN now() END, ofd_error = ${ofdError}
-        FROM closed WHERE r.id = closed.receipt_id AND ${REGISTERED.receipt.from}
-      RETURNING r.id, r.merchant_id, r.type,
+         SET ${REGISTERED.receipt.set}, terminal_id = g.terminal_id, receipt_seq = g.receipt_seq,
+             fiscal_sign = g.fiscal_sign, verification_url = g.verification_url, registered_at = g.registered_at,
+             evidence = g.evidence, recorded_fields = g.recorded_fields, shift_number = g.shift_number,
+             ofd_status = CASE WHEN g.ofd_sent THEN 'sent' ELSE 'pending' END::ofd_status,
+             ofd_deadline_at = g.registered_at + ${OFD_FUSE},
+             ofd_sent_at = CASE WHEN g.ofd_sent THEN now() END, ofd_error = g.ofd_error
+        FROM closed JOIN given g ON g.attempt_id = closed.id
+       WHERE r.id = closed.receipt_id AND ${REGISTERED.receipt.from}
+      RETURNING r.id, r.merchant_id, r.type, g.attempt_id,
                 CASE WHEN r.payment_id IS NULL THEN extract(epoch FROM now() - r.created_at)::float8 END AS seconds
     ), lane AS (
-      UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = ${jsonOrNull(lastKnown)}::jsonb,
-                       failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
-       WHERE device_id = ${deviceId} AND EXISTS (SELECT FROM moved)
-    ), noted AS (${receiptEvents('registered', data)})`;
-}
+      UPDATE lanes l SET baseline = g.baseline, last_known = g.last_known,
+                         failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
+        FROM moved JOIN given g USING (attempt_id) WHERE l.device_id = g.device_id
+    ), noted AS (${receiptEvents(
+      'registered',
+      Prisma.raw(`jsonb_build_object('receipt_id', id, 'terminal_id', terminal_id, 'receipt_seq', receipt_seq,
+                                     'fiscal_sign', fiscal_sign, 'evidence', evidence)`),
+      { id: EVENT_ID, from: Prisma.raw('moved JOIN given USING (attempt_id)') },
+    )})`;
 
 /**
  * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this

@@ -1,9 +1,10 @@
 import { isUniqueViolation, Prisma } from '#database';
 import type { Baseline } from '#fiscal-domain';
 import { receiptEvents } from '../events.js';
-import { isOnServerOf, LANES_GO, type LaneLock } from '../lanes/lane-lock.js';
+import { LANES_GO, type LaneLock } from '../lanes/lane-lock.js';
 import { receiptMove, type HotStatements } from '../statements.js';
 import { isNotHeldElsewhere } from '../terminal-claims.js';
+import { givenOne } from './given.js';
 
 /** The write-ahead intent. */
 export interface Intent {
@@ -19,9 +20,8 @@ export type Opened = 'opened' | 'withdrawn' | 'lane_occupied' | 'lane_not_held';
 
 const SENDING = receiptMove('accepted', 'sending', 'relay');
 const CANCELLED = receiptMove('accepted', 'cancelled', 'relay');
-const HELD = Prisma.raw('held');
 const MERCHANT = Prisma.raw('r.merchant_id');
-const ALWAYS = Prisma.raw('true');
+const TERMINAL = Prisma.raw('g.next_terminal_id');
 
 /**
  * Receipt `accepted → sending` with the attempt that says so, in one statement.
@@ -31,13 +31,12 @@ const ALWAYS = Prisma.raw('true');
  * another merchant since it was read is not sent to: the lane reads the device anew, and stops.
  */
 export async function openAttempt(database: HotStatements, relayId: string, intent: Intent): Promise<Opened> {
-  const parts = intentParts(relayId, intent);
   try {
-    const [opened] = await database.queryHot<{ opened: boolean; is_here: boolean }>(Prisma.sql`
-      WITH ${parts}
-      SELECT EXISTS (SELECT FROM opened) AS opened, ${isHere(intent)} AS is_here`);
-    if (opened?.opened) return 'opened';
-    return opened?.is_here ? 'withdrawn' : 'lane_not_held';
+    const [row] = await database.queryHot<{ opened: boolean; is_here: boolean }>(Prisma.sql`
+      WITH ${givenOne({ close: null, next: intent })}, ${intentParts(relayId)}
+      SELECT EXISTS (SELECT FROM opened) AS opened, ${IS_HERE} AS is_here FROM given g`);
+    if (row?.opened) return 'opened';
+    return row?.is_here ? 'withdrawn' : 'lane_not_held';
   } catch (error) {
     // attempts_one_open_per_device: the statement was rolled back whole, the receipt is still accepted.
     if (isUniqueViolation(error)) return 'lane_occupied';
@@ -45,44 +44,54 @@ export async function openAttempt(database: HotStatements, relayId: string, inte
   }
 }
 
-/** This is the server on which the lane is held, and no person holds all lanes. */
-export function isHere({ laneLock }: Intent): Prisma.Sql {
-  return Prisma.sql`(${isOnServerOf(laneLock)} AND ${LANES_GO})`;
+/**
+ * Of what is `given`: this is the server on which the lane is held, by the start of its postmaster, and no person holds all lanes. A relay
+ * may reach a promoted standby while its lock session still hangs on the server that is gone.
+ */
+export const IS_HERE = Prisma.sql`(pg_postmaster_start_time() = g.server_started AND ${LANES_GO})`;
+
+const MISPLACED = Prisma.raw(`
+    (r.type = 'refund' AND g.next_terminal_id IS NOT NULL
+     AND coalesce(r.document #>> '{refundInfo,terminalId}', g.next_terminal_id) <> g.next_terminal_id)`);
+const WHY_HELD = Prisma.raw(`
+    jsonb_build_object('receipt_id', id, 'reason', CASE WHEN dispatch_before <= now()
+      THEN 'the payment hold ran out' ELSE 'the fiscal module that sold is no longer in this register' END)`);
+
+/** Where an intent comes with a result: what it is joined with, and on which further condition. */
+interface After {
+  join: Prisma.Sql;
+  only: Prisma.Sql;
 }
 
+const NOTHING: After = { join: Prisma.empty, only: Prisma.empty };
+
 /**
- * Parts of a statement: the receipt is `taken` and its attempt `opened`, or it is `held` back for good and that is noted.
- * @param only a further condition of both, after AND
+ * Parts of a statement, of each intent that is `given`: the receipt is `taken` and its attempt `opened`, or it is `held` back for good
+ * and that is noted.
  */
-export function intentParts(relayId: string, intent: Intent, only: Prisma.Sql = ALWAYS): Prisma.Sql {
-  const { terminalId } = intent.baseline;
-  const here = Prisma.sql`${isHere(intent)} AND ${only}`;
-  const misplaced = Prisma.sql`
-    (r.type = 'refund' AND ${terminalId}::text IS NOT NULL
-     AND coalesce(r.document #>> '{refundInfo,terminalId}', ${terminalId}) <> ${terminalId})`;
-  const why = Prisma.sql`
-    jsonb_build_object('receipt_id', id, 'reason', CASE WHEN dispatch_before <= now()
-      THEN 'the payment hold ran out' ELSE 'the fiscal module that sold is no longer in this register' END)`;
+export function intentParts(relayId: string, { join, only }: After = NOTHING): Prisma.Sql {
+  const theOne = Prisma.sql`
+    r.id = g.next_receipt_id AND r.device_id = g.device_id AND ${SENDING.from} AND ${IS_HERE} ${only}`;
   return Prisma.sql`
       taken AS (
         UPDATE receipts r SET ${SENDING.set}
-         WHERE r.id = ${intent.receiptId} AND r.device_id = ${intent.deviceId} AND ${SENDING.from} AND ${here}
-           AND (r.dispatch_before IS NULL OR r.dispatch_before > now()) AND NOT ${misplaced}
-           AND ${isNotHeldElsewhere(terminalId, MERCHANT)}
-           AND r.lane_place <= (SELECT first.lane_place FROM lane_waiting(${intent.deviceId}, 1) first)
-        RETURNING r.id
+          FROM given g ${join}
+         WHERE ${theOne} AND (r.dispatch_before IS NULL OR r.dispatch_before > now()) AND NOT ${MISPLACED}
+           AND ${isNotHeldElsewhere(TERMINAL, MERCHANT)}
+           AND r.lane_place <= (SELECT first.lane_place FROM lane_waiting(g.device_id, 1) first)
+        RETURNING r.id, g.next_attempt_id
       ), held AS (
         UPDATE receipts r SET ${CANCELLED.set}
-         WHERE r.id = ${intent.receiptId} AND r.device_id = ${intent.deviceId} AND ${CANCELLED.from} AND ${here}
-           AND (r.dispatch_before <= now() OR ${misplaced})
-        RETURNING r.id, r.merchant_id, r.type, r.dispatch_before
-      ), held_noted AS (${receiptEvents('cancelled', why, { from: HELD })}
+          FROM given g ${join}
+         WHERE ${theOne} AND (r.dispatch_before <= now() OR ${MISPLACED})
+        RETURNING r.id, r.merchant_id, r.type, r.dispatch_before, g.held_event_id
+      ), held_noted AS (${receiptEvents('cancelled', WHY_HELD, { id: Prisma.raw('held_event_id'), from: Prisma.raw('held') })}
       ), opened AS (
         INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
-        SELECT ${intent.attemptId}, id, ${intent.deviceId},
+        SELECT g.next_attempt_id, taken.id, g.device_id,
                1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = taken.id),
-               'open', ${JSON.stringify(intent.baseline)}::jsonb, ${intent.request}, ${relayId}
-          FROM taken
+               'open', g.next_baseline, g.request, ${relayId}
+          FROM taken JOIN given g USING (next_attempt_id)
         RETURNING id
       )`;
 }

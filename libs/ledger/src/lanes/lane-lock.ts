@@ -13,14 +13,6 @@ export interface LaneLock {
 }
 
 /**
- * The statement runs on the server on which the lane lock was taken, by the start of its postmaster: a relay may reach a
- * promoted standby while its lock session still hangs on the server that is gone.
- */
-export function isOnServerOf({ serverStartedAt }: LaneLock): Prisma.Sql {
-  return Prisma.sql`pg_postmaster_start_time() = ${serverStartedAt}::timestamptz`;
-}
-
-/**
  * No person holds all lanes (npm run cli -- restore begin), and no restore was announced that no relay has seen yet: a session
  * that was there before the announcement has held nothing.
  */

@@ -1,0 +1,273 @@
+// Promise: what several lanes write in one statement is what each would have written by itself, and no lane waits long for another's.
+import pg from 'pg';
+import { PrismaService } from '#database';
+import type { Registration } from '#fiscal-domain';
+import { LaneWrites, type ClosedAndOpened, type CloseRegistered, type Intent } from '#ledger';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
+import { Chance } from './simulation/testing/chance.js';
+import { BASELINE, LaneRows } from './testing/lane-rows.js';
+
+const LANES = 12;
+const REGISTRATION: Registration = {
+  ...{ terminalId: 'UZ1', receiptSeq: 0, fiscalSign: '"sign\\', verificationUrl: 'https://ofd.example/ў' },
+  ...{ transactionTimeMs: Date.UTC(2026, 0, 5, 1, 2, 3, 4), ofdSent: false, ofdError: null },
+  ...{ recordedFields: ['commission', 'customer'], shiftNumber: 7 },
+};
+
+/** Two databases in which the same has happened. */
+let together: LaneRows;
+let alone: LaneRows;
+
+beforeAll(async () => {
+  [together, alone] = [await LaneRows.start(), await LaneRows.start()];
+});
+afterAll(async () => {
+  await together?.stop();
+  await alone?.stop();
+});
+
+type Answer = string | ClosedAndOpened;
+/** @returns what the lane then writes */
+type Prepare = (rows: LaneRows, lane: number) => Promise<(writes: LaneWrites) => Promise<Answer>>;
+
+const deviceOf = (lane: number): string => `dev_${lane + 10}`;
+
+async function intentOf(rows: LaneRows, lane: number, receiptId: string): Promise<Intent> {
+  const deviceId = deviceOf(lane);
+  const { started } = await rows.one<{ started: string }>('SELECT pg_postmaster_start_time()::text AS started');
+  const laneLock = { lockNumber: lane, backendPid: 1, serverStartedAt: started };
+  return { ...rows.intent(receiptId), deviceId, laneLock, baseline: { ...BASELINE, terminalId: `UZ${lane}` } };
+}
+
+function closeOf(lane: number, attemptId: string, more: Partial<Registration> = {}): CloseRegistered {
+  const registration = { ...REGISTRATION, terminalId: `UZ${lane}`, receiptSeq: lane + 1, ...more };
+  const baseline = { ...BASELINE, sequence: lane + 1, journalId: 'jrn_1' };
+  return { attemptId, deviceId: deviceOf(lane), registration, evidence: 'answer', baseline, lastKnown: null };
+}
+
+/** Of a receipt that is being sent. */
+async function openAttempt(rows: LaneRows, lane: number): Promise<string> {
+  const intent = await intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane) }));
+  const opened = await new LaneWrites(rows.prisma, 'rly_before').openAttempt(intent);
+  if (opened !== 'opened') throw new Error(`the lane is not free: ${opened}`);
+  return intent.attemptId;
+}
+
+/** A receipt that may be sent or not, and why. */
+const NEXT: Record<string, (rows: LaneRows, lane: number) => Promise<Intent>> = {
+  'may be sent': async (rows, lane) =>
+    intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane), dispatchInS: 600 })),
+  'was cancelled': async (rows, lane) =>
+    intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane), status: 'cancelled' })),
+  'has a hold that ran out': async (rows, lane) =>
+    intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane), dispatchInS: -1 })),
+  'stands behind another': async (rows, lane) => {
+    await rows.createReceipt({ deviceId: deviceOf(lane) });
+    return intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane) }));
+  },
+  'is of another device': async (rows, lane) => intentOf(rows, lane, await rows.createReceipt()),
+  'is not there': (rows, lane) => intentOf(rows, lane, `rcp_none_${lane}`),
+  'was sold by another module': async (rows, lane) => {
+    const intent = await intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane) }));
+    await rows.sql.query(
+      `UPDATE receipts SET type = 'refund', document = document || '{"refundInfo": {"terminalId": "UZ_gone"}}' WHERE id = $1`,
+      [intent.receiptId],
+    );
+    return intent;
+  },
+  'is of a terminal of another merchant': async (rows, lane) => {
+    const intent = await intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane) }));
+    return { ...intent, baseline: { ...BASELINE, terminalId: 'UZ_theirs' } };
+  },
+  'would be sent by a server that is gone': async (rows, lane) => {
+    const intent = await intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane) }));
+    return { ...intent, laneLock: { ...intent.laneLock, serverStartedAt: '2020-01-01T00:00:00Z' } };
+  },
+};
+
+/** A result that can be recorded or not. */
+const RESULT: Record<string, (rows: LaneRows, lane: number) => Promise<CloseRegistered>> = {
+  'is new': async (rows, lane) => closeOf(lane, await openAttempt(rows, lane)),
+  'was sent to the OFD': async (rows, lane) =>
+    closeOf(lane, await openAttempt(rows, lane), {
+      ofdSent: true,
+      ofdError: 'T-001',
+      recordedFields: [],
+      shiftNumber: null,
+    }),
+  'was recorded before': async (rows, lane) => {
+    const close = closeOf(lane, await openAttempt(rows, lane));
+    await new LaneWrites(rows.prisma, 'rly_before').closeRegistered(close);
+    return close;
+  },
+};
+/** What the database refuses, and with it the whole of a group. */
+const REFUSED: Record<string, Prepare> = {
+  'a sequence that another receipt has': async (rows, lane) => {
+    await new LaneWrites(rows.prisma, 'rly_before').closeRegistered(closeOf(lane, await openAttempt(rows, lane)));
+    const close = closeOf(lane, await openAttempt(rows, lane));
+    return (writes) => writes.closeRegistered(close);
+  },
+  'the same with a next receipt': async (rows, lane) => {
+    await new LaneWrites(rows.prisma, 'rly_before').closeRegistered(closeOf(lane, await openAttempt(rows, lane)));
+    const [close, next] = [closeOf(lane, await openAttempt(rows, lane)), await NEXT['may be sent']!(rows, lane)];
+    return (writes) => writes.closeAndOpen(close, next);
+  },
+  'a lane with an open attempt': async (rows, lane) => {
+    await openAttempt(rows, lane);
+    const next = await NEXT['may be sent']!(rows, lane);
+    return (writes) => writes.openAttempt(next);
+  },
+};
+
+function writingOf(chance: Chance): Prepare {
+  const result = RESULT[chance.pick(Object.keys(RESULT))]!;
+  const intent = NEXT[chance.pick(Object.keys(NEXT))]!;
+  const kind = chance.pick(['result', 'intent', 'both', 'both']);
+  return async (rows, lane) => {
+    const close = kind === 'intent' ? null : await result(rows, lane);
+    const next = kind === 'result' ? null : await intent(rows, lane);
+    if (close && next) return (writes) => writes.closeAndOpen(close, next);
+    if (close) return (writes) => writes.closeRegistered(close);
+    if (next) return (writes) => writes.openAttempt(next);
+    throw new Error('nothing to write');
+  };
+}
+
+async function begin(rows: LaneRows): Promise<void> {
+  await rows.clear();
+  await rows.sql.query('DELETE FROM terminals');
+  for (let lane = 0; lane < LANES; lane += 1) await rows.createDevice(deviceOf(lane));
+  await rows.sql.query(
+    `INSERT INTO merchants (id, code, name, tin) VALUES ('mer_2', 'other', 'Other', '987654321') ON CONFLICT DO NOTHING`,
+  );
+  await rows.sql.query(`INSERT INTO terminals (terminal_id, merchant_id) VALUES ('UZ_theirs', 'mer_2')`);
+}
+
+/** All that may have changed, but for ids that are drawn and for times. */
+async function worldOf(rows: LaneRows): Promise<unknown> {
+  const world = await rows.one<{ world: unknown }>(`
+    SELECT jsonb_build_array(
+      (SELECT jsonb_agg(to_jsonb(r) - '{created_at,updated_at,dispatch_before,lane_place,ofd_sent_at}'::text[]
+                        || jsonb_build_object('is_sent', ofd_sent_at IS NOT NULL) ORDER BY id) FROM receipts r),
+      (SELECT jsonb_agg(to_jsonb(a) - '{created_at,closed_at}'::text[] || jsonb_build_object('is_closed', closed_at IS NOT NULL) ORDER BY id)
+         FROM attempts a),
+      (SELECT jsonb_agg(to_jsonb(l) - '{updated_at,lock_number}'::text[] ORDER BY device_id) FROM lanes l),
+      (SELECT jsonb_agg(jsonb_build_array(type, subject_id, data, merchant_id) ORDER BY subject_id, type) FROM events)) AS world`);
+  return world.world;
+}
+
+describe.each(Array.from({ length: 12 }, (_, seed) => seed))('what lanes write, seed %i', (seed) => {
+  test('is the same together as by each alone', async () => {
+    const chance = new Chance(seed);
+    const writings = Array.from({ length: LANES }, () => writingOf(chance));
+    // In every third group one that the database refuses.
+    if (seed % 3 === 0) writings[Math.floor(chance.between(0, LANES))] = REFUSED[chance.pick(Object.keys(REFUSED))]!;
+    const answers: Answer[][] = [];
+    for (const rows of [together, alone]) {
+      await begin(rows);
+      const prepared: ((writes: LaneWrites) => Promise<Answer>)[] = [];
+      for (const [lane, prepare] of writings.entries()) prepared.push(await prepare(rows, lane));
+      const writes = new LaneWrites(rows.prisma, 'rly_ours');
+      const all: Answer[] = [];
+      if (rows === together) all.push(...(await Promise.all(prepared.map((write) => write(writes)))));
+      else for (const write of prepared) all.push(await write(writes));
+      answers.push(all);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(await worldOf(together)).toEqual(await worldOf(alone));
+  });
+});
+
+describe('a group', () => {
+  /** Its statements wait for a lock for longer than the test would. */
+  let patient: PrismaService;
+
+  beforeAll(() => {
+    const patience = { lockTimeoutMs: 120_000, statementTimeoutMs: 180_000 };
+    patient = new PrismaService({ url: together.database.url, poolSize: 6, applicationName: 'patient', ...patience });
+  });
+  afterAll(() => patient?.$disconnect());
+  beforeEach(() => begin(together));
+
+  test('is one transaction, and tells how long each receipt has waited', async () => {
+    const seconds: number[] = [];
+    const writes = new LaneWrites(together.prisma, 'rly_ours', (each) => seconds.push(each));
+    const pairs = [];
+    for (let lane = 0; lane < 3; lane += 1)
+      pairs.push([await RESULT['is new']!(together, lane), await NEXT['may be sent']!(together, lane)] as const);
+    const answers = await Promise.all(pairs.map(([close, next]) => writes.closeAndOpen(close, next)));
+    expect(answers).toEqual(pairs.map(() => ({ closed: 'closed', opened: 'opened' })));
+    const ids = pairs.flatMap(([close, next]) => [close.attemptId, next.attemptId]);
+    const { transactions } = await together.one<{ transactions: number }>(
+      'SELECT count(DISTINCT xmin::text)::int AS transactions FROM attempts WHERE id = ANY($1)',
+      ids,
+    );
+    expect(transactions).toBe(1);
+    expect(seconds).toHaveLength(3);
+    for (const each of seconds) expect(each).toBeGreaterThanOrEqual(0);
+  });
+
+  /** Locks a row while `during` runs. */
+  async function whileLocked(sql: string, id: string, during: () => Promise<void>): Promise<void> {
+    const holder = new pg.Client({ connectionString: together.database.ownerUrl });
+    await holder.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query(`SELECT FROM ${sql} FOR UPDATE`, [id]);
+      await during();
+    } finally {
+      await holder.end();
+    }
+  }
+
+  test.each([
+    ['attempts', 'attempts WHERE id = $1'],
+    ['receipts', 'receipts WHERE id = (SELECT receipt_id FROM attempts WHERE id = $1)'],
+    ['lanes', 'lanes WHERE device_id = (SELECT device_id FROM attempts WHERE id = $1)'],
+  ])('does not wait for one whose row of %s is locked: the others are recorded meanwhile', async (_table, row) => {
+    const closes: CloseRegistered[] = [];
+    for (let lane = 0; lane < 4; lane += 1) closes.push(await RESULT['is new']!(together, lane));
+    const locked = closes[2]!.attemptId;
+    const ended: string[] = [];
+    const writes = new LaneWrites(patient, 'rly_ours');
+    let all: Promise<string[]> = Promise.resolve([]);
+    await whileLocked(row, locked, async () => {
+      const write = async (close: CloseRegistered): Promise<string> => {
+        const closed = await writes.closeRegistered(close);
+        ended.push(close.attemptId);
+        return closed;
+      };
+      all = Promise.all(closes.map(write));
+      await untilTrue(() => ended.length === 3, 'the others are recorded', 60_000);
+      expect(ended).not.toContain(locked);
+    });
+    expect(await all).toEqual(closes.map(() => 'closed'));
+  });
+
+  test('leaves an intent whose receipt is locked to its own statement, which waits for it', async () => {
+    const close = await RESULT['is new']!(together, 0);
+    const next = await NEXT['may be sent']!(together, 1);
+    const writes = new LaneWrites(patient, 'rly_ours');
+    let opened: Promise<string> = Promise.resolve('');
+    await whileLocked('receipts WHERE id = $1', next.receiptId, async () => {
+      opened = writes.openAttempt(next);
+      expect(await writes.closeRegistered(close)).toBe('closed');
+    });
+    expect(await opened).toBe('opened');
+  });
+
+  test('of a database that is away fails as a whole, and nothing is written', async () => {
+    const closes = [await RESULT['is new']!(together, 0), await RESULT['is new']!(together, 1)];
+    const before = await worldOf(together);
+    // Where nothing listens.
+    const away = new PrismaService({
+      ...{ url: 'postgres://app@127.0.0.1:1/none', poolSize: 1, applicationName: 'test', lockTimeoutMs: 1_000 },
+    });
+    const writes = new LaneWrites(away, 'rly_ours');
+    const settled = await Promise.allSettled(closes.map((close) => writes.closeRegistered(close)));
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await away.$disconnect();
+    expect(await worldOf(together)).toEqual(before);
+  });
+});

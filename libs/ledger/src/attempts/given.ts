@@ -1,0 +1,148 @@
+import { Prisma } from '#database';
+import { newId } from '#runtime';
+import type { CloseRegistered } from './close.js';
+import type { Intent } from './open.js';
+
+/** What a lane writes at one moment: the result of one receipt, the intent of one, or both. */
+export interface LaneEntry {
+  readonly close: CloseRegistered | null;
+  readonly next: Intent | null;
+}
+
+/**
+ * What the parts of a statement read as `given g`: those of the result after it (registeredParts), those of the intent after it
+ * (intentParts). Of what an entry does not have all is null.
+ */
+const COLUMNS = {
+  number: 'int',
+  device_id: 'text',
+  attempt_id: 'text',
+  outcome: 'jsonb',
+  terminal_id: 'text',
+  receipt_seq: 'bigint',
+  fiscal_sign: 'text',
+  verification_url: 'text',
+  registered_at: 'timestamptz',
+  evidence: 'evidence',
+  recorded_fields: 'text[]',
+  shift_number: 'int',
+  ofd_sent: 'boolean',
+  ofd_error: 'text',
+  baseline: 'jsonb',
+  last_known: 'jsonb',
+  event_id: 'text',
+  next_attempt_id: 'text',
+  next_receipt_id: 'text',
+  next_terminal_id: 'text',
+  next_baseline: 'jsonb',
+  request: 'bytea',
+  server_started: 'timestamptz',
+  held_event_id: 'text',
+} as const;
+type Column = keyof typeof COLUMNS;
+type Given = Partial<Record<Column, unknown>>;
+
+const OF_RESULT = [
+  ...(['device_id', 'attempt_id', 'outcome', 'terminal_id', 'receipt_seq', 'fiscal_sign', 'verification_url'] as const),
+  ...(['registered_at', 'evidence', 'recorded_fields', 'shift_number', 'ofd_sent', 'ofd_error'] as const),
+  ...(['baseline', 'last_known', 'event_id'] as const),
+];
+const OF_INTENT = [
+  ...(['device_id', 'next_attempt_id', 'next_receipt_id', 'next_terminal_id', 'next_baseline', 'request'] as const),
+  ...(['server_started', 'held_event_id'] as const),
+];
+
+/** How long an entry may keep others waiting for a row that another transaction has locked. */
+const LOCK_TIMEOUT = '100ms';
+/** What each row of a group says of itself. */
+const KIND = 'lane';
+
+const RECORD = Prisma.raw(
+  [...Object.entries(COLUMNS), ['kind', 'text']]
+    .map(([name, type]) => `${name} ${type === 'bytea' ? 'text' : type}`)
+    .join(', '),
+);
+const SELECTED = Prisma.raw(
+  Object.keys(COLUMNS)
+    .map((name) => (name === 'request' ? `decode(g.request, 'base64') AS request` : `g.${name}`))
+    .join(', '),
+);
+
+/** One entry by itself: its values take the place of `g`'s columns in each part, and no row of it is ever made. */
+export function givenOne(entry: LaneEntry): Prisma.Sql {
+  const given = valuesOf(entry);
+  const columns = new Set<Column>([...(entry.close ? OF_RESULT : []), ...(entry.next ? OF_INTENT : [])]);
+  const values = [...columns].map((name) => {
+    const value = COLUMNS[name] === 'jsonb' ? jsonOrNull(given[name]) : given[name];
+    return Prisma.sql`${value ?? null}${AS[name]}`;
+  });
+  return Prisma.sql`given AS NOT MATERIALIZED (SELECT ${Prisma.join(values)})`;
+}
+
+/**
+ * Entries of several lanes, by number. One JSON text instead of an array for each column: what is done to every element of an array
+ * costs more than the statement.
+ *
+ * `kind` is the same in all of them; a comparison with it lets the planner assume one row, and so read every table by its index, as for
+ * one entry, whatever its statistics say (docs/adr/0060-lane-reads.md). The setting is that of this transaction alone.
+ */
+export function givenMany(entries: readonly LaneEntry[]): Prisma.Sql {
+  const rows = entries.map((entry, number) => ({ ...inJson(valuesOf(entry)), number, kind: KIND }));
+  return Prisma.sql`
+    given AS MATERIALIZED (
+      SELECT ${SELECTED}
+        FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) AS lock_timeout OFFSET 0) patience,
+             json_to_recordset(${JSON.stringify(rows)}::json) AS g(${RECORD})
+       WHERE g.kind = ${KIND} AND patience.lock_timeout IS NOT NULL
+    )`;
+}
+
+function valuesOf({ close, next }: LaneEntry): Given {
+  return { ...(close && resultOf(close)), ...(next && intentOf(next)) };
+}
+
+function resultOf({ attemptId, deviceId, registration, evidence, baseline, lastKnown }: CloseRegistered): Given {
+  return {
+    device_id: deviceId,
+    attempt_id: attemptId,
+    outcome: { registration, evidence },
+    terminal_id: registration.terminalId,
+    receipt_seq: registration.receiptSeq,
+    fiscal_sign: registration.fiscalSign,
+    verification_url: registration.verificationUrl,
+    registered_at: new Date(registration.transactionTimeMs),
+    evidence,
+    recorded_fields: registration.recordedFields,
+    shift_number: registration.shiftNumber,
+    ofd_sent: registration.ofdSent,
+    ofd_error: registration.ofdError,
+    baseline,
+    last_known: lastKnown,
+    event_id: newId('evt'),
+  };
+}
+
+function intentOf({ attemptId, receiptId, deviceId, baseline, request, laneLock }: Intent): Given {
+  return {
+    device_id: deviceId,
+    next_attempt_id: attemptId,
+    next_receipt_id: receiptId,
+    next_terminal_id: baseline.terminalId,
+    next_baseline: baseline,
+    request,
+    server_started: laneLock.serverStartedAt,
+    held_event_id: newId('evt'),
+  };
+}
+
+function inJson({ request, ...given }: Given): Given {
+  return { ...given, request: Buffer.isBuffer(request) ? request.toString('base64') : null };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+const AS = Object.fromEntries(
+  Object.entries(COLUMNS).map(([name, type]) => [name, Prisma.raw(`::${type} AS ${name}`)]),
+) as Record<Column, Prisma.Sql>;
