@@ -190,7 +190,7 @@ describe('a group', () => {
   afterAll(() => patient?.$disconnect());
   beforeEach(() => begin(together));
 
-  test('is one transaction, and tells how long each receipt has waited', async () => {
+  test('is one transaction, and gives how long each receipt has waited', async () => {
     const seconds: number[] = [];
     const writes = new LaneWrites(together.prisma, 'rly_ours', (each) => seconds.push(each));
     const pairs = [];
