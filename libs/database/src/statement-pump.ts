@@ -12,6 +12,8 @@ export interface PumpPace {
   maxStatements?: number;
   /** From the beginning of one statement to that of the next: rows wait so long at most, and only when others were just before them. */
   pauseMs?: number;
+  /** A statement that takes longer holds up no others: it is not counted any more. Without it all count until they end. */
+  lateMs?: number;
 }
 
 /**
@@ -21,6 +23,7 @@ export interface PumpPace {
 export class StatementPump {
   private readonly maxStatements: number;
   private readonly pauseMs: number;
+  private readonly lateMs: number | null;
   private statements = 0;
   private isDue = false;
   private begunAt = -Infinity;
@@ -32,10 +35,11 @@ export class StatementPump {
   constructor(
     private readonly waiting: () => number,
     private readonly writeNext: () => Promise<void>,
-    { maxStatements = MAX_STATEMENTS, pauseMs = 0 }: PumpPace = {},
+    { maxStatements = MAX_STATEMENTS, pauseMs = 0, lateMs }: PumpPace = {},
   ) {
     this.maxStatements = maxStatements;
     this.pauseMs = pauseMs;
+    this.lateMs = lateMs ?? null;
   }
 
   /** After everything that this turn of the event loop has read: what came together is written together. */
@@ -54,12 +58,24 @@ export class StatementPump {
 
   private run(): void {
     while (this.statements < this.maxStatements && this.waiting() > this.statements * WORTH_A_SECOND) {
-      this.statements += 1;
       this.begunAt = performance.now();
-      void this.writeNext().finally(() => {
-        this.statements -= 1;
-        this.schedule();
-      });
+      const end = this.count();
+      void this.writeNext().finally(end);
     }
+  }
+
+  /** One more statement is at work. @returns to be called when it has ended */
+  private count(): () => void {
+    this.statements += 1;
+    let isCounted = true;
+    const end = (): void => {
+      if (late) clearTimeout(late);
+      if (!isCounted) return;
+      isCounted = false;
+      this.statements -= 1;
+      this.schedule();
+    };
+    const late = this.lateMs === null ? null : setTimeout(end, this.lateMs);
+    return end;
   }
 }

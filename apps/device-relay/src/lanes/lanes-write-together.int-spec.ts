@@ -3,7 +3,9 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import type { Registration } from '#fiscal-domain';
 import { LaneWrites, type ClosedAndOpened, type CloseRegistered, type Intent } from '#ledger';
+import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
+import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { Chance } from './simulation/testing/chance.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';
 
@@ -255,6 +257,31 @@ describe('a group', () => {
       expect(await writes.closeRegistered(close)).toBe('closed');
     });
     expect(await opened).toBe('opened');
+  });
+
+  test('whose connection has gone silent holds up the lanes that are not in it for a moment', async () => {
+    const [first, behind] = [await RESULT['is new']!(together, 0), await RESULT['is new']!(together, 1)];
+    const url = new URL(together.database.url);
+    const port = await freePorts(1);
+    const proxy = new TcpProxy(port, Number(url.port));
+    await proxy.listen();
+    url.port = String(port);
+    // It is noticed by the program after longer than the test would take.
+    const patience = { lockTimeoutMs: 120_000, statementTimeoutMs: 180_000 };
+    const silent = new PrismaService({ url: url.href, poolSize: 2, applicationName: 'silent', ...patience });
+    try {
+      await silent.$queryRaw`SELECT 1`;
+      proxy.deafen();
+      const writes = new LaneWrites(silent, 'rly_ours');
+      const unanswered = writes.closeRegistered(first).catch(() => 'lost');
+      await untilTrue(() => silent.connections.busy === 1, 'its statement is on its way');
+      expect(await writes.closeRegistered(behind)).toBe('closed');
+      await proxy.close();
+      expect(await unanswered).toBe('lost');
+    } finally {
+      await proxy.close();
+      await silent.$disconnect();
+    }
   });
 
   test('of a database that is away fails as a whole, and nothing is written', async () => {

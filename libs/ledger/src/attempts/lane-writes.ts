@@ -5,6 +5,9 @@ import { closeRegistered, type Closed, type CloseRegistered } from './close.js';
 import type { LaneEntry } from './given.js';
 import { openAttempt, type Intent, type Opened } from './open.js';
 
+/** A statement that waits for a lock, or whose connection has gone silent, holds up the lanes that are not in it for so long. */
+const LATE_MS = 250;
+
 /** What became of an entry; null: it has no such part, or nothing is known of that and nothing was changed. */
 interface Written {
   closed: Closed | null;
@@ -19,7 +22,9 @@ interface Written {
  * written lane by lane, so that the one that caused it hears why and the others are not concerned.
  */
 export class LaneWrites {
-  private readonly group = new StatementGroup((entries: readonly LaneEntry[]) => this.writeGroup(entries));
+  private readonly group = new StatementGroup((entries: readonly LaneEntry[]) => this.writeGroup(entries), {
+    lateMs: LATE_MS,
+  });
 
   constructor(
     private readonly database: HotStatements,
