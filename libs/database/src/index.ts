@@ -51,3 +51,4 @@ export { chatOwner, messageAddressOwner, messageCredentialsOwner, messageKeyOwne
 export { LATENCY_BOUNDS_MS, LATENCY_KEPT_HOURS } from './latency-buckets.js';
 export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
 export { StatementGroup } from './statement-group.js';
+export { givenRows } from './given-rows.js';

@@ -1,3 +1,4 @@
+import { isRefusedByServer } from './sql-errors.js';
 import { MAX_GROUPED_ROWS, StatementPump, type PumpPace } from './statement-pump.js';
 
 interface Waiting<Asked, Found> {
@@ -6,19 +7,26 @@ interface Waiting<Asked, Found> {
   reject: (error: unknown) => void;
 }
 
+export interface GroupOptions extends PumpPace {
+  /** What the server refuses of a group is asked one by one: who caused it hears why, and the others are answered. */
+  isApartWhenRefused?: boolean;
+}
+
 /** Questions that arrive together become one statement, whose rows are answered one by one (statement-pump.ts). */
 export class StatementGroup<Asked, Found> {
   private readonly waiting: Waiting<Asked, Found>[] = [];
   private readonly pump: StatementPump;
+  private readonly isApartWhenRefused: boolean;
 
   /** @param ask answers all of a group, in its order */
   constructor(
     private readonly ask: (group: readonly Asked[]) => Promise<readonly Found[]>,
-    pace: PumpPace = {},
+    { isApartWhenRefused = false, ...pace }: GroupOptions = {},
   ) {
+    this.isApartWhenRefused = isApartWhenRefused;
     this.pump = new StatementPump(
       () => this.waiting.length,
-      () => this.askNext(),
+      () => this.askThese(this.waiting.splice(0, MAX_GROUPED_ROWS)),
       pace,
     );
   }
@@ -31,8 +39,7 @@ export class StatementGroup<Asked, Found> {
     });
   }
 
-  private async askNext(): Promise<void> {
-    const group = this.waiting.splice(0, MAX_GROUPED_ROWS);
+  private async askThese(group: readonly Waiting<Asked, Found>[]): Promise<void> {
     try {
       const found = await this.ask(group.map(({ asked }) => asked));
       group.forEach(({ resolve, reject }, index) => {
@@ -41,7 +48,9 @@ export class StatementGroup<Asked, Found> {
         else resolve(mine);
       });
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      if (this.isApartWhenRefused && group.length > 1 && isRefusedByServer(error))
+        await Promise.all(group.map((one) => this.askThese([one])));
+      else for (const { reject } of group) reject(error);
     }
   }
 }

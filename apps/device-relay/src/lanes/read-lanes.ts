@@ -1,4 +1,12 @@
-import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
+import {
+  FROM_COPY,
+  givenRows,
+  Prisma,
+  StatementGroup,
+  UNPROVEN_ATTEMPT,
+  type PrismaService,
+  type StoredReceiptDocument,
+} from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, LANES_GO, SETTLE_GRACE_SECONDS, type LastKnown } from '#ledger';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
@@ -6,6 +14,7 @@ import type { DueLane } from './followed-lanes.js';
 import type { LaneSnapshot, OpenAttempt, WaitingReceipt } from './ports.js';
 
 interface SnapshotRow extends LaneDeviceRow {
+  number: number;
   baseline: Baseline | null;
   last_known: LastKnown | null;
   calibration: Calibration | null;
@@ -28,6 +37,16 @@ interface AttemptRow {
   trace_parent: string | null;
 }
 
+interface AskedLane {
+  id: string;
+  /** How many at most. */
+  receipts: number;
+}
+
+const askedRows = givenRows<keyof AskedLane>({ id: 'text', receipts: 'int' });
+/** A statement whose connection has gone silent holds up the lanes that are not in it for so long. */
+const LATE_MS = 250;
+
 export interface OverdueLanes {
   due: string[];
   last: string | null;
@@ -39,6 +58,10 @@ export interface OverdueLanes {
  */
 export class ReadLanes {
   private readonly lockNumbers = new Map<string, number>();
+  private readonly group = new StatementGroup((lanes: readonly AskedLane[]) => this.readThese(lanes), {
+    lateMs: LATE_MS,
+    isApartWhenRefused: true,
+  });
 
   constructor(
     private readonly prisma: PrismaService,
@@ -65,9 +88,14 @@ export class ReadLanes {
     return new Map(rows.map((row) => [row.device_id, row.merchant_id]));
   }
 
-  async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
-    const [row] = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
-      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,
+  /** With as many of its receipts; sees what was committed before the call. Lanes that are read at the same moment are one statement. */
+  read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
+    return this.group.one({ id: deviceId, receipts });
+  }
+
+  private async readThese(lanes: readonly AskedLane[]): Promise<(LaneSnapshot | null)[]> {
+    const rows = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
+      SELECT q.number, d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,
              l.must_settle, l.failures, ${linkKeyInForce('d')},
              extract(epoch FROM greatest(
                coalesce(l.due_at - now(), interval '0'), interval '0',
@@ -89,21 +117,10 @@ export class ReadLanes {
                                 'isFromCopy', w.is_from_copy AND NOT EXISTS (
                                 SELECT FROM restore_checks c, database_identity i
                                  WHERE c.receipt_id = w.id AND c.restored_at = i.changed_at)) ORDER BY w.lane_place)
-                FROM (SELECT r.*, ${FROM_COPY} AS is_from_copy FROM lane_waiting(d.id, ${receipts}::int) r) w) AS waiting
-        FROM devices d JOIN lanes l ON l.device_id = d.id
-       WHERE d.id = ${deviceId}`);
-    if (!row) return null;
-    return {
-      device: laneDeviceOf(deviceId, row),
-      baseline: row.baseline,
-      lastKnown: row.last_known,
-      calibration: row.calibration,
-      mustSettle: row.must_settle,
-      failures: row.failures,
-      waitMs: Math.ceil(row.wait_ms),
-      openAttempt: row.attempt && openAttemptOf(row.attempt),
-      waiting: row.waiting ?? [],
-    };
+                FROM (SELECT r.*, ${FROM_COPY} AS is_from_copy FROM lane_waiting(d.id, q.receipts) r) w) AS waiting
+        FROM ${askedRows(lanes)} q JOIN devices d ON d.id = q.id JOIN lanes l ON l.device_id = d.id`);
+    const found = new Map(rows.map((row) => [row.number, row]));
+    return lanes.map(({ id }, number) => snapshotOf(id, found.get(number)));
   }
 
   /** An attempt without bytes was never sent: it stands for what another copy of the database may have sent (hold-from-copy.ts). */
@@ -181,5 +198,20 @@ function openAttemptOf(row: AttemptRow): OpenAttempt {
     ageMs: row.age_ms,
     refusedAgoMs: row.refused_ago_ms,
     traceParent: row.trace_parent,
+  };
+}
+
+function snapshotOf(deviceId: string, row: SnapshotRow | undefined): LaneSnapshot | null {
+  if (!row) return null;
+  return {
+    device: laneDeviceOf(deviceId, row),
+    baseline: row.baseline,
+    lastKnown: row.last_known,
+    calibration: row.calibration,
+    mustSettle: row.must_settle,
+    failures: row.failures,
+    waitMs: Math.ceil(row.wait_ms),
+    openAttempt: row.attempt && openAttemptOf(row.attempt),
+    waiting: row.waiting ?? [],
   };
 }

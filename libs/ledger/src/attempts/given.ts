@@ -1,5 +1,6 @@
-import { Prisma } from '#database';
+import { givenRows, Prisma } from '#database';
 import { newId } from '#runtime';
+import { jsonOrNull } from '../statements.js';
 import type { CloseRegistered } from './close.js';
 import type { Intent } from './open.js';
 
@@ -14,7 +15,6 @@ export interface LaneEntry {
  * (intentParts). Of what an entry does not have all is null.
  */
 const COLUMNS = {
-  number: 'int',
   device_id: 'text',
   attempt_id: 'text',
   outcome: 'jsonb',
@@ -54,46 +54,33 @@ const OF_INTENT = [
 
 /** How long an entry may keep others waiting for a row that another transaction has locked. */
 const LOCK_TIMEOUT = '100ms';
-/** What each row of a group says of itself. */
-const KIND = 'lane';
 
-const RECORD = Prisma.raw(
-  [...Object.entries(COLUMNS), ['kind', 'text']]
-    .map(([name, type]) => `${name} ${type === 'bytea' ? 'text' : type}`)
-    .join(', '),
-);
 const SELECTED = Prisma.raw(
-  Object.keys(COLUMNS)
+  ['number', ...Object.keys(COLUMNS)]
     .map((name) => (name === 'request' ? `decode(g.request, 'base64') AS request` : `g.${name}`))
     .join(', '),
 );
+const rowsOf = givenRows({ ...COLUMNS, request: 'text' });
 
 /** One entry by itself: its values take the place of `g`'s columns in each part, and no row of it is ever made. */
 export function givenOne(entry: LaneEntry): Prisma.Sql {
   const given = valuesOf(entry);
   const columns = new Set<Column>([...(entry.close ? OF_RESULT : []), ...(entry.next ? OF_INTENT : [])]);
   const values = [...columns].map((name) => {
-    const value = COLUMNS[name] === 'jsonb' ? jsonOrNull(given[name]) : given[name];
+    const value = COLUMNS[name] === 'jsonb' ? jsonOrNull(given[name] ?? null) : given[name];
     return Prisma.sql`${value ?? null}${AS[name]}`;
   });
   return Prisma.sql`given AS NOT MATERIALIZED (SELECT ${Prisma.join(values)})`;
 }
 
-/**
- * Entries of several lanes, by number. One JSON text instead of an array for each column: what is done to every element of an array
- * costs more than the statement.
- *
- * `kind` is the same in all of them; a comparison with it lets the planner assume one row, and so read every table by its index, as for
- * one entry, whatever its statistics say (docs/adr/0060-lane-reads.md). The setting is that of this transaction alone.
- */
+/** Entries of several lanes, by `number`. The setting is that of this transaction alone. */
 export function givenMany(entries: readonly LaneEntry[]): Prisma.Sql {
-  const rows = entries.map((entry, number) => ({ ...inJson(valuesOf(entry)), number, kind: KIND }));
   return Prisma.sql`
     given AS MATERIALIZED (
       SELECT ${SELECTED}
         FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) AS lock_timeout OFFSET 0) patience,
-             json_to_recordset(${JSON.stringify(rows)}::json) AS g(${RECORD})
-       WHERE g.kind = ${KIND} AND patience.lock_timeout IS NOT NULL
+             ${rowsOf(entries.map((entry) => inJson(valuesOf(entry))))} g
+       WHERE patience.lock_timeout IS NOT NULL
     )`;
 }
 
@@ -137,10 +124,6 @@ function intentOf({ attemptId, receiptId, deviceId, baseline, request, laneLock 
 
 function inJson({ request, ...given }: Given): Given {
   return { ...given, request: Buffer.isBuffer(request) ? request.toString('base64') : null };
-}
-
-function jsonOrNull(value: unknown): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
 const AS = Object.fromEntries(

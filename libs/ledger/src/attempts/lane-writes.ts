@@ -1,4 +1,4 @@
-import { isRefusedByServer, StatementGroup } from '#database';
+import { StatementGroup } from '#database';
 import type { HotStatements } from '../statements.js';
 import { closeAndOpen, enterTogether, type ClosedAndOpened } from './close-and-open.js';
 import { closeRegistered, type Closed, type CloseRegistered } from './close.js';
@@ -24,6 +24,7 @@ interface Written {
 export class LaneWrites {
   private readonly group = new StatementGroup((entries: readonly LaneEntry[]) => this.writeGroup(entries), {
     lateMs: LATE_MS,
+    isApartWhenRefused: true,
   });
 
   constructor(
@@ -54,14 +55,9 @@ export class LaneWrites {
   private async writeGroup(entries: readonly LaneEntry[]): Promise<(Written | null)[]> {
     const [only] = entries;
     if (only && entries.length === 1) return [await this.writeAlone(only)];
-    try {
-      const entered = await enterTogether(this.database, this.relayId, entries);
-      for (const { seconds } of entered) if (seconds !== null) this.observe(seconds);
-      return entered.map((each, number) => (isAnswered(entries[number], each) ? each : null));
-    } catch (error) {
-      if (!isRefusedByServer(error)) throw error;
-      return entries.map(() => null);
-    }
+    const entered = await enterTogether(this.database, this.relayId, entries);
+    for (const { seconds } of entered) if (seconds !== null) this.observe(seconds);
+    return entered.map((each, number) => (isAnswered(entries[number], each) ? each : null));
   }
 
   private async writeAlone({ close, next }: LaneEntry): Promise<Written> {
