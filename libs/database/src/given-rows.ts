@@ -15,7 +15,7 @@ const KIND = 'given';
 export function givenRows<Column extends string>(
   types: Readonly<Record<Column, string>>,
 ): (rows: readonly Readonly<Partial<Record<Column, unknown>>>[]) => Prisma.Sql {
-  const columns = { number: 'int', ...types };
+  const columns = { ...types, number: 'int' };
   const names = Prisma.raw(Object.keys(columns).join(', '));
   const typed = Prisma.raw(
     Object.entries({ ...columns, kind: 'text' })

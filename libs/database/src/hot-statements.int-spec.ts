@@ -69,3 +69,18 @@ test('no row, many rows, and a refusal that is known for what it is', async () =
   for (const again of [() => prisma.queryHot(insert), () => prisma.$queryRaw(insert)])
     expect(isUniqueViolation(await again().catch((error: unknown) => error))).toBe(true);
 });
+
+test('a statement that the server refuses leaves its session in the pool; one that it ends is gone', async () => {
+  const one = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 5_000 });
+  const session = async (): Promise<number | undefined> =>
+    (await one.queryHot<{ pid: number }>(Prisma.sql`SELECT pg_backend_pid() AS pid`))[0]?.pid;
+  try {
+    const first = await session();
+    await expect(one.queryHot(Prisma.sql`SELECT 1 / ${0}::int4`)).rejects.toMatchObject({ code: '22012' });
+    expect(await session()).toBe(first);
+    await expect(one.queryHot(Prisma.sql`SELECT pg_terminate_backend(pg_backend_pid())`)).rejects.toThrow();
+    expect(await session()).not.toBe(first);
+  } finally {
+    await one.$disconnect();
+  }
+});

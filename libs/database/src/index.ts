@@ -49,6 +49,6 @@ export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
 export { chatOwner, messageAddressOwner, messageCredentialsOwner, messageKeyOwner } from './message-columns.js';
 export { LATENCY_BOUNDS_MS, LATENCY_KEPT_HOURS } from './latency-buckets.js';
-export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
+export { HOLDS_UP_MS, MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
 export { StatementGroup } from './statement-group.js';
 export { givenRows } from './given-rows.js';

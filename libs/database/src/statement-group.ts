@@ -8,6 +8,8 @@ interface Waiting<Asked, Found> {
 }
 
 export interface GroupOptions extends PumpPace {
+  /** Of one statement. */
+  maxRows?: number;
   /** What the server refuses of a group is asked one by one: who caused it hears why, and the others are answered. */
   isApartWhenRefused?: boolean;
 }
@@ -21,17 +23,17 @@ export class StatementGroup<Asked, Found> {
   /** @param ask answers all of a group, in its order */
   constructor(
     private readonly ask: (group: readonly Asked[]) => Promise<readonly Found[]>,
-    { isApartWhenRefused = false, ...pace }: GroupOptions = {},
+    { isApartWhenRefused = false, maxRows = MAX_GROUPED_ROWS, ...pace }: GroupOptions = {},
   ) {
     this.isApartWhenRefused = isApartWhenRefused;
     this.pump = new StatementPump(
       () => this.waiting.length,
-      () => this.askThese(this.waiting.splice(0, MAX_GROUPED_ROWS)),
+      () => this.askThese(this.waiting.splice(0, maxRows)),
       pace,
     );
   }
 
-  /** Rejects with the whole group when its statement fails: nothing of it was written then. */
+  /** Rejects with the whole group when its statement fails. Unless the server refused it, what became of it is not known. */
   one(asked: Asked): Promise<Found> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ asked, resolve, reject });
@@ -48,9 +50,13 @@ export class StatementGroup<Asked, Found> {
         else resolve(mine);
       });
     } catch (error) {
-      if (this.isApartWhenRefused && group.length > 1 && isRefusedByServer(error))
-        await Promise.all(group.map((one) => this.askThese([one])));
+      if (this.isApartWhenRefused && group.length > 1 && isRefusedByServer(error)) this.askApart(group);
       else for (const { reject } of group) reject(error);
     }
+  }
+
+  /** Beside the pump: what one of them waits for holds up no others. */
+  private askApart(group: readonly Waiting<Asked, Found>[]): void {
+    for (const one of group) void this.askThese([one]);
   }
 }

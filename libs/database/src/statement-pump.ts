@@ -6,6 +6,11 @@ const MAX_STATEMENTS = 2;
 const WORTH_A_SECOND = 8;
 /** Rows of one statement: bounds its parameters, and what one failure repeats row by row. */
 export const MAX_GROUPED_ROWS = 500;
+/**
+ * For `lateMs` where callers have nothing to do with each other: a statement that waits for a lock, or whose connection has gone silent,
+ * holds up those that are not in it for so long.
+ */
+export const HOLDS_UP_MS = 250;
 
 export interface PumpPace {
   /** Statements at work at the same time. */

@@ -18,6 +18,8 @@ import {
 
 /** What the column of a receipt holds. */
 const MAX_SHIFT = 2_147_483_647;
+/** The last millisecond of the year 9999: later ones have no text that all readers of the ledger know. */
+const MAX_TIME = Date.UTC(10_000, 0) - 1;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -61,6 +63,7 @@ function parseReceipt(value: unknown): LocalReceipt | null {
   const receiptSeq = asCount(json['receiptSeq']);
   const transactionTime = asCount(json['transactionTime']);
   if (terminalId === null || receiptSeq === null || receiptSeq === 0 || transactionTime === null) return null;
+  if (transactionTime > MAX_TIME) return null;
   const fiscalSign = asOptionalText(json['fiscalSign']);
   const qrUrl = asOptionalText(json['qrUrl']);
   if (fiscalSign === null || qrUrl === null) return null;

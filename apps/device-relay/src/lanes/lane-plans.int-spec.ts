@@ -8,6 +8,7 @@ import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
 import type { LaneLockHandle } from './ports.js';
+import { countGroups } from './testing/count-groups.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';
 
 const LANES = 40;
@@ -21,6 +22,7 @@ let rows: LaneRows;
 let admin: pg.Client;
 let prisma: PrismaService;
 let lane: LaneRepository;
+let groups: () => number;
 
 beforeAll(async () => {
   // What is dead is visited while any transaction of the server is older: also of the tests that run beside this one.
@@ -166,6 +168,7 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
     expect(both).toEqual({ closed: 'closed', opened: 'opened' });
     const elsewhere = { ...rows.intent('rcp_none'), deviceId: 'dev_none' };
     const third = rows.intent(await rows.createReceipt());
+    const before = groups();
     const inCompany = await costOf('closeAndOpen with another lane', () =>
       Promise.all([
         lane.closeAndOpen(registered(next.attemptId, 3_000 + round), third),
@@ -174,6 +177,7 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
       ]),
     );
     expect(inCompany).toEqual([both, 'withdrawn', 'withdrawn']);
+    expect(groups()).toBe(before + 1);
     await lane.closeRegistered(registered(third.attemptId, 4_000 + round));
     await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
   }
@@ -196,6 +200,7 @@ async function startOver(statistics: () => Promise<void>): Promise<void> {
   await prisma?.$disconnect();
   const { url } = rows.database;
   prisma = new PrismaService({ url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 2_000 });
+  groups = countGroups(prisma);
   lane = new LaneRepository(prisma, 'rly_ours');
   for (const name of Object.keys(costs)) delete costs[name];
 }

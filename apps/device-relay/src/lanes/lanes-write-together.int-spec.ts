@@ -1,12 +1,13 @@
 // Promise: what several lanes write in one statement is what each would have written by itself, and no lane waits long for another's.
 import pg from 'pg';
-import { PrismaService } from '#database';
+import { PrismaService, type Prisma } from '#database';
 import type { Registration } from '#fiscal-domain';
 import { LaneWrites, type ClosedAndOpened, type CloseRegistered, type Intent } from '#ledger';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { Chance } from './simulation/testing/chance.js';
+import { countGroups } from './testing/count-groups.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';
 
 const LANES = 12;
@@ -19,9 +20,13 @@ const REGISTRATION: Registration = {
 /** Two databases in which the same has happened. */
 let together: LaneRows;
 let alone: LaneRows;
+/** Statements of several lanes in both. */
+let groups: () => number;
 
 beforeAll(async () => {
   [together, alone] = [await LaneRows.start(), await LaneRows.start()];
+  const [inOne, inOther] = [countGroups(together.prisma), countGroups(alone.prisma)];
+  groups = () => inOne() + inOther();
 });
 afterAll(async () => {
   await together?.stop();
@@ -97,6 +102,22 @@ const RESULT: Record<string, (rows: LaneRows, lane: number) => Promise<CloseRegi
       recordedFields: [],
       shiftNumber: null,
     }),
+  'has odd values': async (rows, lane) =>
+    closeOf(lane, await openAttempt(rows, lane), {
+      ...{
+        fiscalSign: `'"\\ \n\t\u2028 \ufeff😀`,
+        verificationUrl: null,
+        ofdError: '{"a":[null]}',
+        shiftNumber: 2 ** 31 - 1,
+      },
+      ...{
+        receiptSeq: Number.MAX_SAFE_INTEGER - lane,
+        transactionTimeMs: Date.UTC(9999, 11, 31) + lane,
+        recordedFields: ['owner' as never],
+      },
+    }),
+  'is of the first second': async (rows, lane) =>
+    closeOf(lane, await openAttempt(rows, lane), { transactionTimeMs: 1, fiscalSign: null, ofdError: '' }),
   'was recorded before': async (rows, lane) => {
     const close = closeOf(lane, await openAttempt(rows, lane));
     await new LaneWrites(rows.prisma, 'rly_before').closeRegistered(close);
@@ -164,17 +185,20 @@ describe.each(Array.from({ length: 12 }, (_, seed) => seed))('what lanes write, 
     const chance = new Chance(seed);
     const writings = Array.from({ length: LANES }, () => writingOf(chance));
     // In every third group one that the database refuses.
-    if (seed % 3 === 0) writings[Math.floor(chance.between(0, LANES))] = REFUSED[chance.pick(Object.keys(REFUSED))]!;
+    const isOneRefused = seed % 3 === 0;
+    if (isOneRefused) writings[Math.floor(chance.between(0, LANES))] = REFUSED[chance.pick(Object.keys(REFUSED))]!;
     const answers: Answer[][] = [];
     for (const rows of [together, alone]) {
       await begin(rows);
       const prepared: ((writes: LaneWrites) => Promise<Answer>)[] = [];
       for (const [lane, prepare] of writings.entries()) prepared.push(await prepare(rows, lane));
-      const writes = new LaneWrites(rows.prisma, 'rly_ours');
+      const [before, writes] = [groups(), new LaneWrites(rows.prisma, 'rly_ours')];
       const all: Answer[] = [];
       if (rows === together) all.push(...(await Promise.all(prepared.map((write) => write(writes)))));
       else for (const write of prepared) all.push(await write(writes));
       answers.push(all);
+      // What the database refuses is written by each alone, and would be the same for that reason.
+      expect(groups() - before).toBe(rows === together && !isOneRefused ? 1 : 0);
     }
     expect(answers[0]).toEqual(answers[1]);
     expect(await worldOf(together)).toEqual(await worldOf(alone));
@@ -208,6 +232,34 @@ describe('a group', () => {
     expect(transactions).toBe(1);
     expect(seconds).toHaveLength(3);
     for (const each of seconds) expect(each).toBeGreaterThanOrEqual(0);
+  });
+
+  test('with one result twice records it once, and the other one hears so', async () => {
+    const [before, writes] = [groups(), new LaneWrites(together.prisma, 'rly_ours')];
+    const close = await RESULT['is new']!(together, 0);
+    const other = await RESULT['is new']!(together, 1);
+    const answers = await Promise.all([close, other, close].map((each) => writes.closeRegistered(each)));
+    expect([answers.sort(), groups() - before]).toEqual([['already_closed', 'closed', 'closed'], 1]);
+    expect(await together.events()).toEqual(['receipt.registered', 'receipt.registered']);
+  });
+
+  test('does without a lane that was refused, for a minute; a large answer is never in one', async () => {
+    const [before, writes] = [groups(), new LaneWrites(together.prisma, 'rly_ours')];
+    const [refused, ...others] = [
+      await REFUSED['a sequence that another receipt has']!(together, 0),
+      await RESULT['is new']!(together, 1),
+      await RESULT['is new']!(together, 2),
+    ];
+    const first = await Promise.all([refused(writes), writes.closeRegistered(others[0])]);
+    expect([first, groups() - before]).toEqual([['sequence_taken', 'closed'], 0]);
+    const large = await RESULT['is new']!(together, 3);
+    const closes = [
+      others[1],
+      await RESULT['is new']!(together, 4),
+      { ...large, registration: { ...large.registration, verificationUrl: 'x'.repeat(2_000_000) } },
+    ];
+    const second = await Promise.all([refused(writes), ...closes.map((close) => writes.closeRegistered(close))]);
+    expect([second, groups() - before]).toEqual([['sequence_taken', 'closed', 'closed', 'closed'], 1]);
   });
 
   /** Locks a row while `during` runs. */
@@ -257,6 +309,34 @@ describe('a group', () => {
       expect(await writes.closeRegistered(close)).toBe('closed');
     });
     expect(await opened).toBe('opened');
+  });
+
+  test('whose answer is lost after its commit fails for each of its lanes, and is found by the next try', async () => {
+    const pairs = [];
+    for (const lane of [0, 1])
+      pairs.push([await RESULT['is new']!(together, lane), await NEXT['may be sent']!(together, lane)] as const);
+    const { prisma } = together;
+    let isLost = true;
+    const losing = {
+      queryHot: async <Row>(statement: Prisma.Sql): Promise<Row[]> => {
+        const rows = await prisma.queryHot<Row>(statement);
+        if (isLost) throw new Error('Connection terminated unexpectedly');
+        return rows;
+      },
+    };
+    const [before, writes] = [groups(), new LaneWrites(losing, 'rly_ours')];
+    const both = (): Promise<PromiseSettledResult<ClosedAndOpened>[]> =>
+      Promise.allSettled(pairs.map(([close, next]) => writes.closeAndOpen(close, next)));
+    expect((await both()).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    isLost = false;
+    for (const [close, next] of pairs) {
+      expect(await together.attempt(close.attemptId)).toMatchObject({ state: 'registered' });
+      expect(await together.attempt(next.attemptId)).toMatchObject({ state: 'open', receipt_id: next.receiptId });
+    }
+    const found = { closed: 'already_closed', opened: null };
+    expect(await both()).toEqual(pairs.map(() => ({ status: 'fulfilled', value: found })));
+    expect(groups() - before).toBe(2);
+    expect(await together.events()).toEqual(['receipt.registered', 'receipt.registered']);
   });
 
   test('whose connection has gone silent holds up the lanes that are not in it for a moment', async () => {

@@ -1,6 +1,7 @@
 import {
   FROM_COPY,
   givenRows,
+  HOLDS_UP_MS,
   Prisma,
   StatementGroup,
   UNPROVEN_ATTEMPT,
@@ -44,8 +45,8 @@ interface AskedLane {
 }
 
 const askedRows = givenRows<keyof AskedLane>({ id: 'text', receipts: 'int' });
-/** A statement whose connection has gone silent holds up the lanes that are not in it for so long. */
-const LATE_MS = 250;
+/** Each may bring ten large documents. */
+const MAX_LANES = 16;
 
 export interface OverdueLanes {
   due: string[];
@@ -59,7 +60,7 @@ export interface OverdueLanes {
 export class ReadLanes {
   private readonly lockNumbers = new Map<string, number>();
   private readonly group = new StatementGroup((lanes: readonly AskedLane[]) => this.readThese(lanes), {
-    lateMs: LATE_MS,
+    ...{ maxRows: MAX_LANES, lateMs: HOLDS_UP_MS },
     isApartWhenRefused: true,
   });
 

@@ -20,6 +20,7 @@ export interface Entered extends ClosedAndOpened {
 }
 
 interface EnteredRow {
+  number: number;
   seconds: number | null;
   closed: boolean;
   opened: boolean;
@@ -28,7 +29,7 @@ interface EnteredRow {
 
 const { from: WAITING } = receiptMove('accepted', 'sending', 'relay');
 const AFTER_RESULT = {
-  join: Prisma.raw('LEFT JOIN moved m ON m.attempt_id = g.attempt_id'),
+  join: Prisma.raw('LEFT JOIN moved m ON m.number = g.number'),
   only: Prisma.raw('AND (g.attempt_id IS NULL OR m.id IS NOT NULL) AND r.id IN (SELECT id FROM free)'),
 };
 /** The next receipt, locked, unless another transaction has it. */
@@ -37,9 +38,8 @@ const FREE = Prisma.sql`
       SELECT r.id FROM given g JOIN receipts r ON r.id = g.next_receipt_id WHERE ${WAITING} FOR NO KEY UPDATE OF r SKIP LOCKED
     )`;
 const ENTERED = Prisma.sql`
-    SELECT m.seconds, m.id IS NOT NULL AS closed, o.id IS NOT NULL AS opened, ${IS_HERE} AS is_here
-      FROM given g LEFT JOIN moved m ON m.attempt_id = g.attempt_id LEFT JOIN opened o ON o.id = g.next_attempt_id`;
-const BY_NUMBER = Prisma.raw('ORDER BY g.number');
+    SELECT g.number, m.seconds, m.id IS NOT NULL AS closed, o.id IS NOT NULL AS opened, ${IS_HERE} AS is_here
+      FROM given g LEFT JOIN moved m ON m.number = g.number LEFT JOIN opened o ON o.id = g.next_attempt_id`;
 
 /**
  * The result of one receipt and the intent of the next in one statement and one commit: at a crash both are there or neither. The
@@ -79,8 +79,9 @@ export async function enterTogether(
   entries: readonly LaneEntry[],
 ): Promise<Entered[]> {
   const rows = await database.queryHot<EnteredRow>(Prisma.sql`
-    WITH ${givenMany(entries)}, ${REGISTERED_PARTS}, ${FREE}, ${intentParts(relayId, AFTER_RESULT)} ${ENTERED} ${BY_NUMBER}`);
-  return entries.map((entry, number) => enteredOf(entry, rows[number]));
+    WITH ${givenMany(entries)}, ${REGISTERED_PARTS}, ${FREE}, ${intentParts(relayId, AFTER_RESULT)} ${ENTERED}`);
+  const found = new Map(rows.map((row) => [row.number, row]));
+  return entries.map((entry, number) => enteredOf(entry, found.get(number)));
 }
 
 function enteredOf({ close, next }: LaneEntry, row: EnteredRow | undefined): Entered {

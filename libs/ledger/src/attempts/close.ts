@@ -36,6 +36,7 @@ const UNKNOWN = {
   receipt: receiptMove('sending', 'unknown', 'relay'),
 };
 const STILL_OPEN = UNKNOWN.attempt.from;
+const REGISTERED_AT = Prisma.raw(`timestamptz 'epoch' + g.registered_ms * interval '1 millisecond'`);
 const OFD_FUSE = Prisma.raw(`interval '${OFD_FUSE_HOURS} hours'`);
 
 /** `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds it, nothing was changed. */
@@ -62,33 +63,34 @@ export async function closeRegistered(
 
 /**
  * Parts of a statement, of each result that is `given`: the attempt is `closed`, its receipt `moved`, the `lane` goes on from there, and
- * it is `noted`. `seconds` since it was accepted; null where it had waited for a payment.
+ * it is `noted`. Of two results of one attempt the database takes either; the other one has closed nothing. `seconds` since it was
+ * accepted; null where it had waited for a payment.
  */
 export const REGISTERED_PARTS = Prisma.sql`
     closed AS (
       UPDATE attempts a SET ${REGISTERED.attempt.set}, outcome = g.outcome
-        FROM given g WHERE a.id = g.attempt_id AND ${REGISTERED.attempt.from} RETURNING a.id, a.receipt_id
+        FROM given g WHERE a.id = g.attempt_id AND ${REGISTERED.attempt.from} RETURNING g.number, a.receipt_id
     ), moved AS (
       UPDATE receipts r
          SET ${REGISTERED.receipt.set}, terminal_id = g.terminal_id, receipt_seq = g.receipt_seq,
-             fiscal_sign = g.fiscal_sign, verification_url = g.verification_url, registered_at = g.registered_at,
+             fiscal_sign = g.fiscal_sign, verification_url = g.verification_url, registered_at = ${REGISTERED_AT},
              evidence = g.evidence, recorded_fields = g.recorded_fields, shift_number = g.shift_number,
              ofd_status = CASE WHEN g.ofd_sent THEN 'sent' ELSE 'pending' END::ofd_status,
-             ofd_deadline_at = g.registered_at + ${OFD_FUSE},
+             ofd_deadline_at = ${REGISTERED_AT} + ${OFD_FUSE},
              ofd_sent_at = CASE WHEN g.ofd_sent THEN now() END, ofd_error = g.ofd_error
-        FROM closed JOIN given g ON g.attempt_id = closed.id
+        FROM closed JOIN given g USING (number)
        WHERE r.id = closed.receipt_id AND ${REGISTERED.receipt.from}
-      RETURNING r.id, r.merchant_id, r.type, g.attempt_id,
+      RETURNING r.id, r.merchant_id, r.type, number,
                 CASE WHEN r.payment_id IS NULL THEN extract(epoch FROM now() - r.created_at)::float8 END AS seconds
     ), lane AS (
       UPDATE lanes l SET baseline = g.baseline, last_known = g.last_known,
                          failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
-        FROM moved JOIN given g USING (attempt_id) WHERE l.device_id = g.device_id
+        FROM moved JOIN given g USING (number) WHERE l.device_id = g.device_id
     ), noted AS (${receiptEvents(
       'registered',
       Prisma.raw(`jsonb_build_object('receipt_id', id, 'terminal_id', terminal_id, 'receipt_seq', receipt_seq,
                                      'fiscal_sign', fiscal_sign, 'evidence', evidence)`),
-      { id: EVENT_ID, from: Prisma.raw('moved JOIN given USING (attempt_id)') },
+      { id: EVENT_ID, from: Prisma.raw('moved JOIN given USING (number)') },
     )})`;
 
 /**

@@ -15,6 +15,7 @@ export interface LaneEntry {
  * (intentParts). Of what an entry does not have all is null.
  */
 const COLUMNS = {
+  number: 'int',
   device_id: 'text',
   attempt_id: 'text',
   outcome: 'jsonb',
@@ -22,7 +23,7 @@ const COLUMNS = {
   receipt_seq: 'bigint',
   fiscal_sign: 'text',
   verification_url: 'text',
-  registered_at: 'timestamptz',
+  registered_ms: 'float8',
   evidence: 'evidence',
   recorded_fields: 'text[]',
   shift_number: 'int',
@@ -44,7 +45,7 @@ type Given = Partial<Record<Column, unknown>>;
 
 const OF_RESULT = [
   ...(['device_id', 'attempt_id', 'outcome', 'terminal_id', 'receipt_seq', 'fiscal_sign', 'verification_url'] as const),
-  ...(['registered_at', 'evidence', 'recorded_fields', 'shift_number', 'ofd_sent', 'ofd_error'] as const),
+  ...(['registered_ms', 'evidence', 'recorded_fields', 'shift_number', 'ofd_sent', 'ofd_error'] as const),
   ...(['baseline', 'last_known', 'event_id'] as const),
 ];
 const OF_INTENT = [
@@ -56,16 +57,16 @@ const OF_INTENT = [
 const LOCK_TIMEOUT = '100ms';
 
 const SELECTED = Prisma.raw(
-  ['number', ...Object.keys(COLUMNS)]
+  Object.keys(COLUMNS)
     .map((name) => (name === 'request' ? `decode(g.request, 'base64') AS request` : `g.${name}`))
     .join(', '),
 );
-const rowsOf = givenRows({ ...COLUMNS, request: 'text' });
+const rowsOf = givenRows<Column>({ ...COLUMNS, request: 'text' });
 
 /** One entry by itself: its values take the place of `g`'s columns in each part, and no row of it is ever made. */
 export function givenOne(entry: LaneEntry): Prisma.Sql {
   const given = valuesOf(entry);
-  const columns = new Set<Column>([...(entry.close ? OF_RESULT : []), ...(entry.next ? OF_INTENT : [])]);
+  const columns = new Set<Column>(['number', ...(entry.close ? OF_RESULT : []), ...(entry.next ? OF_INTENT : [])]);
   const values = [...columns].map((name) => {
     const value = COLUMNS[name] === 'jsonb' ? jsonOrNull(given[name] ?? null) : given[name];
     return Prisma.sql`${value ?? null}${AS[name]}`;
@@ -79,13 +80,13 @@ export function givenMany(entries: readonly LaneEntry[]): Prisma.Sql {
     given AS MATERIALIZED (
       SELECT ${SELECTED}
         FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) AS lock_timeout OFFSET 0) patience,
-             ${rowsOf(entries.map((entry) => inJson(valuesOf(entry))))} g
+             ${rowsOf(entries.map(inJson))} g
        WHERE patience.lock_timeout IS NOT NULL
     )`;
 }
 
 function valuesOf({ close, next }: LaneEntry): Given {
-  return { ...(close && resultOf(close)), ...(next && intentOf(next)) };
+  return { number: 0, ...(close && resultOf(close)), ...(next && intentOf(next)) };
 }
 
 function resultOf({ attemptId, deviceId, registration, evidence, baseline, lastKnown }: CloseRegistered): Given {
@@ -97,7 +98,7 @@ function resultOf({ attemptId, deviceId, registration, evidence, baseline, lastK
     receipt_seq: registration.receiptSeq,
     fiscal_sign: registration.fiscalSign,
     verification_url: registration.verificationUrl,
-    registered_at: new Date(registration.transactionTimeMs),
+    registered_ms: registration.transactionTimeMs,
     evidence,
     recorded_fields: registration.recordedFields,
     shift_number: registration.shiftNumber,
@@ -122,8 +123,9 @@ function intentOf({ attemptId, receiptId, deviceId, baseline, request, laneLock 
   };
 }
 
-function inJson({ request, ...given }: Given): Given {
-  return { ...given, request: Buffer.isBuffer(request) ? request.toString('base64') : null };
+/** A buffer has no JSON of its own that SQL could read. */
+function inJson({ next, ...entry }: LaneEntry): Given {
+  return { ...valuesOf({ ...entry, next }), ...(next && { request: next.request.toString('base64') }) };
 }
 
 const AS = Object.fromEntries(

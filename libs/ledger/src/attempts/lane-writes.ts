@@ -1,12 +1,16 @@
-import { StatementGroup } from '#database';
+import { HOLDS_UP_MS, isRefusedByServer, StatementGroup } from '#database';
 import type { HotStatements } from '../statements.js';
 import { closeAndOpen, enterTogether, type ClosedAndOpened } from './close-and-open.js';
 import { closeRegistered, type Closed, type CloseRegistered } from './close.js';
 import type { LaneEntry } from './given.js';
 import { openAttempt, type Intent, type Opened } from './open.js';
 
-/** A statement that waits for a lock, or whose connection has gone silent, holds up the lanes that are not in it for so long. */
-const LATE_MS = 250;
+/** Of one statement: larger groups cost no less for each, and their parts are joined row by row. */
+const MAX_ENTRIES = 16;
+/** What an entry may bring into a statement of others. A register may answer with megabytes. */
+const MAX_CHARACTERS = 65_536;
+/** A lane whose writing the database refused writes by itself for so long: it may be refused again. */
+const APART_MS = 60_000;
 
 /** What became of an entry; null: it has no such part, or nothing is known of that and nothing was changed. */
 interface Written {
@@ -23,9 +27,10 @@ interface Written {
  */
 export class LaneWrites {
   private readonly group = new StatementGroup((entries: readonly LaneEntry[]) => this.writeGroup(entries), {
-    lateMs: LATE_MS,
-    isApartWhenRefused: true,
+    ...{ maxRows: MAX_ENTRIES, lateMs: HOLDS_UP_MS, isApartWhenRefused: true },
   });
+  /** Until when, by device, on the process's own clock. */
+  private readonly apart = new Map<string, number>();
 
   constructor(
     private readonly database: HotStatements,
@@ -34,21 +39,41 @@ export class LaneWrites {
   ) {}
 
   async openAttempt(next: Intent): Promise<Opened> {
-    return known((await this.write({ close: null, next })).opened);
+    return known((await this.write(next.deviceId, { close: null, next })).opened);
   }
 
   async closeRegistered(close: CloseRegistered): Promise<Closed> {
-    return known((await this.write({ close, next: null })).closed);
+    return known((await this.write(close.deviceId, { close, next: null })).closed);
   }
 
   async closeAndOpen(close: CloseRegistered, next: Intent): Promise<ClosedAndOpened> {
-    const { closed, opened } = await this.write({ close, next });
-    // Which of the unique indexes refused it, the result alone will say.
-    return closed === 'sequence_taken' ? { closed: null, opened: null } : { closed, opened };
+    const { closed, opened } = await this.write(close.deviceId, { close, next });
+    // Only of a result alone is it known which index refused it.
+    return { closed: closed === 'sequence_taken' ? null : closed, opened };
   }
 
-  private async write(entry: LaneEntry): Promise<Written> {
-    return (await this.group.one(entry)) ?? this.writeAlone(entry);
+  private async write(deviceId: string, entry: LaneEntry): Promise<Written> {
+    try {
+      const isAlone = this.isApart(deviceId) || charactersOf(entry) > MAX_CHARACTERS;
+      const written = (isAlone ? null : await this.group.one(entry)) ?? (await this.writeAlone(entry));
+      if (isRefusedByAnIndex(entry, written)) this.setApart(deviceId);
+      return written;
+    } catch (error) {
+      if (isRefusedByServer(error)) this.setApart(deviceId);
+      throw error;
+    }
+  }
+
+  private setApart(deviceId: string): void {
+    this.apart.set(deviceId, performance.now() + APART_MS);
+  }
+
+  private isApart(deviceId: string): boolean {
+    const until = this.apart.get(deviceId);
+    if (until === undefined) return false;
+    if (performance.now() < until) return true;
+    this.apart.delete(deviceId);
+    return false;
   }
 
   /** @returns in their order; null: that entry is to be written by itself */
@@ -57,7 +82,8 @@ export class LaneWrites {
     if (only && entries.length === 1) return [await this.writeAlone(only)];
     const entered = await enterTogether(this.database, this.relayId, entries);
     for (const { seconds } of entered) if (seconds !== null) this.observe(seconds);
-    return entered.map((each, number) => (isAnswered(entries[number], each) ? each : null));
+    // An intent alone waits for a receipt that another transaction has, which a group does not.
+    return entered.map((each) => (each.closed === null && each.opened !== 'opened' ? null : each));
   }
 
   private async writeAlone({ close, next }: LaneEntry): Promise<Written> {
@@ -68,9 +94,15 @@ export class LaneWrites {
   }
 }
 
-/** An intent alone waits for a receipt that another transaction has, which a group does not. */
-function isAnswered(entry: LaneEntry | undefined, { opened }: Written): boolean {
-  return entry?.close !== null || opened === 'opened';
+/** A unique index of attempts or receipts: alone an entry says which, a pair says nothing. */
+function isRefusedByAnIndex({ close }: LaneEntry, { closed, opened }: Written): boolean {
+  return closed === 'sequence_taken' || opened === 'lane_occupied' || (close !== null && closed === null);
+}
+
+function charactersOf({ close, next }: LaneEntry): number {
+  const { terminalId = '', fiscalSign, verificationUrl, ofdError } = close?.registration ?? {};
+  const texts = [terminalId, fiscalSign, verificationUrl, ofdError];
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), next?.request.length ?? 0);
 }
 
 function known<T>(answer: T | null): T {

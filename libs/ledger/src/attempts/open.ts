@@ -79,7 +79,7 @@ export function intentParts(relayId: string, { join, only }: After = NOTHING): P
          WHERE ${theOne} AND (r.dispatch_before IS NULL OR r.dispatch_before > now()) AND NOT ${MISPLACED}
            AND ${isNotHeldElsewhere(TERMINAL, MERCHANT)}
            AND r.lane_place <= (SELECT first.lane_place FROM lane_waiting(g.device_id, 1) first)
-        RETURNING r.id, g.next_attempt_id
+        RETURNING r.id, g.number
       ), held AS (
         UPDATE receipts r SET ${CANCELLED.set}
           FROM given g ${join}
@@ -91,7 +91,7 @@ export function intentParts(relayId: string, { join, only }: After = NOTHING): P
         SELECT g.next_attempt_id, taken.id, g.device_id,
                1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = taken.id),
                'open', g.next_baseline, g.request, ${relayId}
-          FROM taken JOIN given g USING (next_attempt_id)
+          FROM taken JOIN given g USING (number)
         RETURNING id
       )`;
 }

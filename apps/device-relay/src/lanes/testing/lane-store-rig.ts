@@ -11,14 +11,14 @@ import type { LaneStoreRig } from './lane-store-contract.js';
  */
 export function rigOf(
   rows: () => LaneRows,
-  storeOf: (store: LaneRepository) => LaneStore = (store) => store,
+  storeOf: (store: LaneRepository, relayId: string) => LaneStore = (store) => store,
 ): LaneStoreRig {
   return {
     get ours() {
-      return storeOf(rows().ours);
+      return storeOf(rows().ours, 'rly_ours');
     },
     get others() {
-      return storeOf(rows().others);
+      return storeOf(rows().others, 'rly_others');
     },
     laneLock: () => rows().laneLock,
     begin: async () => {
