@@ -312,9 +312,9 @@ describe('a group', () => {
   });
 
   test('whose answer is lost after its commit fails for each of its lanes, and is found by the next try', async () => {
-    const pairs = [];
+    const pairs: [close: CloseRegistered, next: Intent][] = [];
     for (const lane of [0, 1])
-      pairs.push([await RESULT['is new']!(together, lane), await NEXT['may be sent']!(together, lane)] as const);
+      pairs.push([await RESULT['is new']!(together, lane), await NEXT['may be sent']!(together, lane)]);
     const { prisma } = together;
     let isLost = true;
     const losing = {
