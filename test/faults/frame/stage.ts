@@ -183,8 +183,8 @@ async function ownDatabase(
   stage: Stage,
   parts: (() => Promise<unknown>)[],
 ): Promise<NonNullable<SystemOptions['database']>> {
-  // What is sold for an hour would fill it.
-  stage.smallDisk = stage.kind === 'soak' ? null : mountSmallDisk(parts);
+  // What is sold for ten minutes and more would fill it.
+  stage.smallDisk = stage.kind === 'database' ? mountSmallDisk(parts) : null;
   const server = await startOwnServer(stage.smallDisk ?? undefined);
   stage.server = server;
   parts.push(() => server.remove());
