@@ -1,6 +1,8 @@
 // Promise: every register is polled in time, by one relay at once, however many others are silent; each change is published once.
+import { PrismaService } from '#database';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import type { Watch } from '../watch.js';
+import { HealthRepository } from './health.repository.js';
 import { WatchRig } from '../testing/watch-rig.js';
 
 const MINUTE = 60_000;
@@ -42,6 +44,45 @@ test('a poll writes reading, subscription, owner and when it is due again', asyn
   expect(dueInMs).toBeGreaterThanOrEqual(16 * MINUTE);
   expect(dueInMs).toBeLessThanOrEqual(24 * MINUTE);
   expect(await rig.types()).toEqual(['shift.opened']);
+});
+
+test('a claim visits what it takes, however many others are due', async () => {
+  const prisma = new PrismaService({
+    url: rig.database.url,
+    poolSize: 1,
+    applicationName: 'one',
+    lockTimeoutMs: 5_000,
+  });
+  try {
+    await rig.addDevice('dev_1');
+    await rig.sql.query(
+      `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, registered_at, poll_due_at)
+       SELECT 'dev_due' || n, merchant_id, branch_id, name, base_url, api_key_sealed, registered_at, now() - n * interval '1 s'
+         FROM devices, generate_series(1, 20000) AS n WHERE id = 'dev_1'`,
+    );
+    await rig.sql.query('UPDATE devices SET poll_due_at = NULL WHERE id = $1', ['dev_1']);
+    await rig.sql.query('VACUUM ANALYZE devices');
+    const visited = async (): Promise<number> => {
+      await prisma.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+      const { rows } = await rig.sql.query<{ n: number }>(
+        `SELECT ((SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'devices')
+                 + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'devices'))::int AS n`,
+      );
+      return rows[0]!.n;
+    };
+    const polls = new HealthRepository(prisma);
+    const before = await visited();
+    const claims: string[][] = [];
+    for (let claim = 0; claim < 8; claim += 1)
+      claims.push((await polls.claimDue(10, MINUTE)).map(({ device }) => device.id));
+    const longestDue = Array.from({ length: 9 }, (_, index) => `dev_due${20_000 - index}`);
+    expect(claims[0]?.toSorted()).toEqual(['dev_1', ...longestDue].toSorted());
+    expect(new Set(claims.flat()).size).toBe(80);
+    // Each is found, and written; the lane, the merchant and the receipts are read beside it.
+    expect((await visited()) - before).toBeLessThan(80 * 20);
+  } finally {
+    await prisma.$disconnect();
+  }
 });
 
 test('what a register announces is learned by a poll, also what it no longer announces', async () => {

@@ -69,6 +69,8 @@ interface ClaimRow extends LaneDeviceRow {
   claimed_at: Date;
 }
 
+const POLLED = Prisma.sql`deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'`;
+
 const WOKEN = wakeLanes(Prisma.raw('written'));
 const NOTED = insertEvents(Prisma.sql`
         SELECT event_id, merchant_id, 'device.' || state::text, id,
@@ -89,21 +91,34 @@ export class HealthRepository {
   ) {}
 
   /**
-   * Takes devices whose poll is due, the longest due first. Two relays never take the same one; a relay that dies gives
-   * its devices back when the lease is over.
+   * Takes devices whose poll is due, those that were never polled first, then the longest due. Two relays never take the same one; a relay
+   * that dies gives its devices back when the lease is over.
    */
   async claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
-    const polled = Prisma.sql`deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'`;
+    const isNew = Prisma.sql`${POLLED} AND poll_due_at IS NULL`;
+    const isDue = Prisma.sql`${POLLED} AND poll_due_at <= ${this.now()}`;
     // By the index, however many are due.
-    const isAnyDue = await this.prisma.ask<boolean>(Prisma.sql`
-      SELECT EXISTS (SELECT FROM devices WHERE ${polled} AND poll_due_at <= ${this.now()})
-          OR EXISTS (SELECT FROM devices WHERE ${polled} AND poll_due_at IS NULL)`);
-    if (!isAnyDue) return [];
-    const due = Prisma.sql`
-        SELECT id FROM devices
-         WHERE ${polled} AND (poll_due_at IS NULL OR poll_due_at <= ${this.now()})
-         ORDER BY poll_due_at NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`;
-    return this.claim(due, leaseMs);
+    const which = await this.prisma.ask<'new' | 'due' | null>(Prisma.sql`
+      SELECT CASE WHEN EXISTS (SELECT FROM devices WHERE ${isNew}) THEN 'new'
+                  WHEN EXISTS (SELECT FROM devices WHERE ${isDue}) THEN 'due' END`);
+    if (which === null) return [];
+    // Two statements: in one, what is due would all be sorted to begin with those that have no due time.
+    const unknown =
+      which === 'new'
+        ? await this.claim(
+            Prisma.sql`
+        SELECT id FROM devices WHERE ${isNew} LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
+            leaseMs,
+          )
+        : [];
+    if (unknown.length >= limit) return unknown;
+    const due = await this.claim(
+      Prisma.sql`
+        SELECT id FROM devices WHERE ${isDue}
+         ORDER BY poll_due_at LIMIT ${limit - unknown.length} FOR NO KEY UPDATE SKIP LOCKED`,
+      leaseMs,
+    );
+    return [...unknown, ...due];
   }
 
   /** One device, due or not; null = there is none. */
