@@ -1,5 +1,6 @@
 // Promise: a hot statement gives what the same statement gives through Prisma's client: every value that goes in and every column that comes out.
 import fc from 'fast-check';
+import pg from 'pg';
 import { Prisma } from './generated/client.js';
 import { PrismaService } from './prisma.service.js';
 import { isUniqueViolation } from './sql-errors.js';
@@ -70,17 +71,47 @@ test('no row, many rows, and a refusal that is known for what it is', async () =
     expect(isUniqueViolation(await again().catch((error: unknown) => error))).toBe(true);
 });
 
-test('a statement that the server refuses leaves its session in the pool; one that it ends is gone', async () => {
-  const one = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 5_000 });
+describe('the session of a statement that is refused', () => {
+  let one: PrismaService;
+  beforeEach(() => {
+    one = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 5_000 });
+  });
+  afterEach(() => one.$disconnect());
+
   const session = async (): Promise<number | undefined> =>
     (await one.queryHot<{ pid: number }>(Prisma.sql`SELECT pg_backend_pid() AS pid`))[0]?.pid;
-  try {
+
+  test('is kept where that was for its rows', async () => {
     const first = await session();
     await expect(one.queryHot(Prisma.sql`SELECT 1 / ${0}::int4`)).rejects.toMatchObject({ code: '22012' });
     expect(await session()).toBe(first);
-    await expect(one.queryHot(Prisma.sql`SELECT pg_terminate_backend(pg_backend_pid())`)).rejects.toThrow();
+  });
+
+  test.each<[string, Prisma.Sql, string]>([
+    [
+      'the server has become a standby',
+      Prisma.sql`SELECT set_config('default_transaction_read_only', 'on', false)`,
+      '25006',
+    ],
+    ['the server ends it', Prisma.sql`SELECT pg_terminate_backend(pg_backend_pid())`, '57P01'],
+  ])('is closed where it may be the cause: %s', async (_why, before, code) => {
+    const first = await session();
+    const refused = async (): Promise<unknown> => {
+      await one.queryHot(before);
+      return one.queryHot(Prisma.sql`UPDATE merchants SET name = name`);
+    };
+    await expect(refused()).rejects.toMatchObject({ code });
     expect(await session()).not.toBe(first);
-  } finally {
-    await one.$disconnect();
-  }
+  });
+
+  test('is closed where its plan does not fit any more', async () => {
+    const owner = new pg.Client({ connectionString: database.ownerUrl });
+    await owner.connect();
+    const read = Prisma.sql`SELECT * FROM merchants LIMIT 0`;
+    await one.queryHot(read);
+    await owner.query('ALTER TABLE merchants ADD COLUMN added_beside int');
+    await owner.end();
+    await expect(one.queryHot(read)).rejects.toMatchObject({ code: '0A000' });
+    expect(await one.queryHot(read)).toEqual([]);
+  });
 });

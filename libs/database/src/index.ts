@@ -43,7 +43,7 @@ export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATIO
 export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
-export { isNotAllowed, isRefusedByServer, isUniqueViolation } from './sql-errors.js';
+export { isNotAllowed, isRefusedByServer, isRefusedForItsRows, isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';

@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { INT8_AS_BIGINT } from './column-types.js';
 import { PrismaClient, type Prisma } from './generated/client.js';
-import { isRefusedByServer } from './sql-errors.js';
+import { isRefusedForItsRows } from './sql-errors.js';
 import { StandingQuestions } from './standing-questions.js';
 import { WatchedPool } from './watched-pool.js';
 
@@ -123,8 +123,8 @@ export class PrismaService extends PrismaClient {
       client.release();
       return rows;
     } catch (error) {
-      // A statement that the server refused leaves its session as it was; any other error may have come from the middle of an answer.
-      client.release(isRefusedByServer(error) ? undefined : (error as Error));
+      // With a session its plans are gone: it is closed only where it may be the cause.
+      client.release(isRefusedForItsRows(error) ? undefined : (error as Error));
       throw error;
     }
   }

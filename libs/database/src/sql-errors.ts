@@ -11,7 +11,17 @@ export function isUniqueViolation(error: unknown): boolean {
  * (08, 57P) instead: that may come after a commit.
  */
 export function isRefusedByServer(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && !/^(08|57P|25P0[34])/.test(error.code ?? '08');
+  if (!(error instanceof pg.DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC') return false;
+  return !/^(08|57P|25P0[34])/.test(error.code ?? '08');
+}
+
+/**
+ * It was refused for the rows that it writes or waits for: 22 (values), 23 (constraints), 40 and 55P03 (others' locks). So it says nothing
+ * of the server, and its session is as good as before; other refusals may be those of a session (a server that has become a standby, a
+ * plan that fits no more), which a new one heals.
+ */
+export function isRefusedForItsRows(error: unknown): boolean {
+  return isRefusedByServer(error) && /^(22|23|40|55P03)/.test(sqlStateOf(error) ?? '');
 }
 
 /** SQLSTATE 42501: the role may not do this. */

@@ -27,6 +27,9 @@ const answersOf = async (group: StatementGroup<number, number>, asked: readonly 
 const APART = [[1, -2, 3], [1], [-2], [3], [4]];
 const TOGETHER = [[1, -2, 3], [4]];
 const lost = (): Error => new Error('Connection terminated');
+/** After the commit, perhaps. */
+const fatal = (): Error =>
+  Object.assign(new pg.DatabaseError('could not flush', 0, 'error'), { code: '58030', severity: 'PANIC' });
 
 test.each([
   { how: 'taken apart', error: refusal, isApart: true, answers: [2, 'rejected', 6, 8], statements: APART },
@@ -40,6 +43,13 @@ test.each([
   {
     how: 'of which nothing is known',
     error: lost,
+    isApart: true,
+    answers: Array<string>(3).fill('rejected').concat('8'),
+    statements: TOGETHER,
+  },
+  {
+    how: 'by a server that breaks down',
+    error: fatal,
     isApart: true,
     answers: Array<string>(3).fill('rejected').concat('8'),
     statements: TOGETHER,

@@ -69,7 +69,12 @@ interface ClaimRow extends LaneDeviceRow {
   claimed_at: Date;
 }
 
-const POLLED = Prisma.sql`deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'`;
+/**
+ * By CASE: behind a policy the planner may not use statistics for a comparison of states, and would take a fleet that is all online for
+ * one of which nearly none is not disabled (docs/adr/0193-rare-values.md).
+ */
+const POLLED = Prisma.sql`
+  deleted_at IS NULL AND registered_at IS NOT NULL AND CASE state WHEN 'disabled' THEN false ELSE true END`;
 
 const WOKEN = wakeLanes(Prisma.raw('written'));
 const NOTED = insertEvents(Prisma.sql`
@@ -91,7 +96,7 @@ export class HealthRepository {
   ) {}
 
   /**
-   * Takes devices whose poll is due, those that were never polled first, then the longest due. Two relays never take the same one; a relay
+   * Takes devices whose poll is due: those that were never polled, or else the longest due. Two relays never take the same one; a relay
    * that dies gives its devices back when the lease is over.
    */
   async claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
@@ -102,23 +107,19 @@ export class HealthRepository {
       SELECT CASE WHEN EXISTS (SELECT FROM devices WHERE ${isNew}) THEN 'new'
                   WHEN EXISTS (SELECT FROM devices WHERE ${isDue}) THEN 'due' END`);
     if (which === null) return [];
-    // Two statements: in one, what is due would all be sorted to begin with those that have no due time.
-    const unknown =
-      which === 'new'
-        ? await this.claim(
-            Prisma.sql`
-        SELECT id FROM devices WHERE ${isNew} LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
-            leaseMs,
-          )
-        : [];
-    if (unknown.length >= limit) return unknown;
-    const due = await this.claim(
+    // By itself: in one statement, what is due would all be sorted to begin with those that have no due time.
+    if (which === 'new') {
+      const unknown = await this.claim(
+        Prisma.sql`SELECT id FROM devices WHERE ${isNew} LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
+        leaseMs,
+      );
+      if (unknown.length > 0) return unknown;
+    }
+    return this.claim(
       Prisma.sql`
-        SELECT id FROM devices WHERE ${isDue}
-         ORDER BY poll_due_at LIMIT ${limit - unknown.length} FOR NO KEY UPDATE SKIP LOCKED`,
+        SELECT id FROM devices WHERE ${isDue} ORDER BY poll_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
       leaseMs,
     );
-    return [...unknown, ...due];
   }
 
   /** One device, due or not; null = there is none. */

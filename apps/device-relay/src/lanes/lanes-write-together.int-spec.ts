@@ -230,6 +230,11 @@ describe('a group', () => {
       ids,
     );
     expect(transactions).toBe(1);
+    const { receipt_id: receiptId } = await together.attempt(ids[0]!);
+    expect(await together.receipt(String(receiptId))).toMatchObject({
+      registered_at: new Date('2026-01-05T01:02:03.004Z'),
+      ofd_deadline_at: new Date('2026-01-07T01:02:03.004Z'),
+    });
     expect(seconds).toHaveLength(3);
     for (const each of seconds) expect(each).toBeGreaterThanOrEqual(0);
   });
@@ -244,7 +249,9 @@ describe('a group', () => {
   });
 
   test('does without a lane that was refused, for a minute; a large answer is never in one', async () => {
-    const [before, writes] = [groups(), new LaneWrites(together.prisma, 'rly_ours')];
+    let nowMs = 0;
+    const writes = new LaneWrites(together.prisma, 'rly_ours', undefined, () => nowMs);
+    const before = groups();
     const [refused, ...others] = [
       await REFUSED['a sequence that another receipt has']!(together, 0),
       await RESULT['is new']!(together, 1),
@@ -260,6 +267,11 @@ describe('a group', () => {
     ];
     const second = await Promise.all([refused(writes), ...closes.map((close) => writes.closeRegistered(close))]);
     expect([second, groups() - before]).toEqual([['sequence_taken', 'closed', 'closed', 'closed'], 1]);
+    nowMs += 60_000;
+    const two = [await RESULT['is new']!(together, 5), await RESULT['is new']!(together, 6)];
+    const third = await Promise.all([refused(writes), ...two.map((close) => writes.closeRegistered(close))]);
+    // It was in the group of all three, which was refused for its sake.
+    expect([third, groups() - before]).toEqual([['sequence_taken', 'closed', 'closed'], 1]);
   });
 
   /** Locks a row while `during` runs. */

@@ -60,7 +60,8 @@ export interface OverdueLanes {
 export class ReadLanes {
   private readonly lockNumbers = new Map<string, number>();
   private readonly group = new StatementGroup((lanes: readonly AskedLane[]) => this.readThese(lanes), {
-    ...{ maxRows: MAX_LANES, lateMs: HOLDS_UP_MS },
+    maxRows: MAX_LANES,
+    lateMs: HOLDS_UP_MS,
     isApartWhenRefused: true,
   });
 

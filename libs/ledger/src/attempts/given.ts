@@ -11,11 +11,10 @@ export interface LaneEntry {
 }
 
 /**
- * What the parts of a statement read as `given g`: those of the result after it (registeredParts), those of the intent after it
- * (intentParts). Of what an entry does not have all is null.
+ * What the parts of a statement read as `given g`: the number of an entry, its result (REGISTERED_PARTS) and its intent (intentParts). Of
+ * what an entry does not have all is null.
  */
 const COLUMNS = {
-  number: 'int',
   device_id: 'text',
   attempt_id: 'text',
   outcome: 'jsonb',
@@ -57,7 +56,7 @@ const OF_INTENT = [
 const LOCK_TIMEOUT = '100ms';
 
 const SELECTED = Prisma.raw(
-  Object.keys(COLUMNS)
+  ['number', ...Object.keys(COLUMNS)]
     .map((name) => (name === 'request' ? `decode(g.request, 'base64') AS request` : `g.${name}`))
     .join(', '),
 );
@@ -66,12 +65,12 @@ const rowsOf = givenRows<Column>({ ...COLUMNS, request: 'text' });
 /** One entry by itself: its values take the place of `g`'s columns in each part, and no row of it is ever made. */
 export function givenOne(entry: LaneEntry): Prisma.Sql {
   const given = valuesOf(entry);
-  const columns = new Set<Column>(['number', ...(entry.close ? OF_RESULT : []), ...(entry.next ? OF_INTENT : [])]);
+  const columns = new Set<Column>([...(entry.close ? OF_RESULT : []), ...(entry.next ? OF_INTENT : [])]);
   const values = [...columns].map((name) => {
     const value = COLUMNS[name] === 'jsonb' ? jsonOrNull(given[name] ?? null) : given[name];
     return Prisma.sql`${value ?? null}${AS[name]}`;
   });
-  return Prisma.sql`given AS NOT MATERIALIZED (SELECT ${Prisma.join(values)})`;
+  return Prisma.sql`given AS NOT MATERIALIZED (SELECT 0 AS number, ${Prisma.join(values)})`;
 }
 
 /** Entries of several lanes, by `number`. The setting is that of this transaction alone. */
@@ -86,7 +85,7 @@ export function givenMany(entries: readonly LaneEntry[]): Prisma.Sql {
 }
 
 function valuesOf({ close, next }: LaneEntry): Given {
-  return { number: 0, ...(close && resultOf(close)), ...(next && intentOf(next)) };
+  return { ...(close && resultOf(close)), ...(next && intentOf(next)) };
 }
 
 function resultOf({ attemptId, deviceId, registration, evidence, baseline, lastKnown }: CloseRegistered): Given {

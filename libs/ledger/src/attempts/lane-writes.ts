@@ -1,4 +1,4 @@
-import { HOLDS_UP_MS, isRefusedByServer, StatementGroup } from '#database';
+import { HOLDS_UP_MS, isRefusedForItsRows, StatementGroup } from '#database';
 import type { HotStatements } from '../statements.js';
 import { closeAndOpen, enterTogether, type ClosedAndOpened } from './close-and-open.js';
 import { closeRegistered, type Closed, type CloseRegistered } from './close.js';
@@ -9,7 +9,7 @@ import { openAttempt, type Intent, type Opened } from './open.js';
 const MAX_ENTRIES = 16;
 /** What an entry may bring into a statement of others. A register may answer with megabytes. */
 const MAX_CHARACTERS = 65_536;
-/** A lane whose writing the database refused writes by itself for so long: it may be refused again. */
+/** A lane whose rows the database refused writes by itself for so long: they may be refused again. */
 const APART_MS = 60_000;
 
 /** What became of an entry; null: it has no such part, or nothing is known of that and nothing was changed. */
@@ -27,7 +27,9 @@ interface Written {
  */
 export class LaneWrites {
   private readonly group = new StatementGroup((entries: readonly LaneEntry[]) => this.writeGroup(entries), {
-    ...{ maxRows: MAX_ENTRIES, lateMs: HOLDS_UP_MS, isApartWhenRefused: true },
+    maxRows: MAX_ENTRIES,
+    lateMs: HOLDS_UP_MS,
+    isApartWhenRefused: true,
   });
   /** Until when, by device, on the process's own clock. */
   private readonly apart = new Map<string, number>();
@@ -36,6 +38,7 @@ export class LaneWrites {
     private readonly database: HotStatements,
     private readonly relayId: string,
     private readonly observe: (secondsSinceAccepted: number) => void = () => undefined,
+    private readonly monotonicMs: () => number = () => performance.now(),
   ) {}
 
   async openAttempt(next: Intent): Promise<Opened> {
@@ -59,19 +62,19 @@ export class LaneWrites {
       if (isRefusedByAnIndex(entry, written)) this.setApart(deviceId);
       return written;
     } catch (error) {
-      if (isRefusedByServer(error)) this.setApart(deviceId);
+      if (isRefusedForItsRows(error)) this.setApart(deviceId);
       throw error;
     }
   }
 
   private setApart(deviceId: string): void {
-    this.apart.set(deviceId, performance.now() + APART_MS);
+    this.apart.set(deviceId, this.monotonicMs() + APART_MS);
   }
 
   private isApart(deviceId: string): boolean {
     const until = this.apart.get(deviceId);
     if (until === undefined) return false;
-    if (performance.now() < until) return true;
+    if (this.monotonicMs() < until) return true;
     this.apart.delete(deviceId);
     return false;
   }
