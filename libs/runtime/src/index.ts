@@ -2,6 +2,7 @@ export { Answers, ANSWERS_METADATA, Takes, TAKES_METADATA, type AnswerFacts } fr
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
 export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
+export { ForAWhile } from './for-a-while.js';
 export { growingCache } from './growing-cache.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { endsWithin, Stopping } from './stopping.js';

@@ -1,5 +1,6 @@
 // Promise: every register is polled in time, by one relay at once, however many others are silent; each change is published once.
 import { PrismaService } from '#database';
+import { visitedRows } from '#database/testing';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import type { Watch } from '../watch.js';
 import { HealthRepository } from './health.repository.js';
@@ -64,11 +65,7 @@ test('a claim visits what it takes, however many others are due', async () => {
     await rig.sql.query('VACUUM ANALYZE devices');
     const visited = async (): Promise<number> => {
       await prisma.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
-      const { rows } = await rig.sql.query<{ n: number }>(
-        `SELECT ((SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'devices')
-                 + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'devices'))::int AS n`,
-      );
-      return rows[0]!.n;
+      return visitedRows(rig.sql, ['devices']);
     };
     const polls = new HealthRepository(prisma);
     const before = await visited();

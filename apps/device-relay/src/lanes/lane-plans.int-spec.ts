@@ -1,7 +1,7 @@
 // Promise: what a lane costs does not depend on what waits in others, on what the planner assumes, or on a snapshot that stays open.
 import pg from 'pg';
 import { PrismaService } from '#database';
-import { createQuietDatabase } from '#database/testing';
+import { createQuietDatabase, visitedRows } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
 import type { CloseRegistered } from '#ledger';
 import { FailoverRepository } from '../failover/failover.repository.js';
@@ -46,11 +46,7 @@ afterAll(async () => {
 async function visited(): Promise<number> {
   for (const session of [admin, rows.sql]) await session.query('SELECT pg_stat_force_next_flush()');
   await prisma.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
-  const { rows: found } = await admin.query<{ visits: number }>(
-    `SELECT ((SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('receipts', 'attempts'))
-             + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('receipts', 'attempts')))::int AS visits`,
-  );
-  return found[0]?.visits ?? Number.NaN;
+  return visitedRows(admin, ['receipts', 'attempts']);
 }
 
 const costs: Record<string, number> = {};

@@ -2,6 +2,7 @@ import type { StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, LocalExtraInfo, Rejection } from '#fiscal-domain';
 import type {
   AttemptEvidence,
+  Closed,
   ClosedAndOpened,
   CloseRegistered,
   Intent,
@@ -86,7 +87,7 @@ export interface LaneStore {
    * `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds this terminal's
    * sequence, so the register lies; nothing was changed.
    */
-  closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
+  closeRegistered(close: CloseRegistered): Promise<Closed>;
   /**
    * The result of one receipt and the intent of the next, in one commit: after a crash both are there or neither. The intent depends on
    * the result, and is refused as by `openAttempt`; the result is recorded all the same. Nothing was changed where the attempt was

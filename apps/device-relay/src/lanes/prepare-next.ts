@@ -1,5 +1,5 @@
 import type { Baseline } from '#fiscal-domain';
-import { withoutTrace, type Clock } from '#runtime';
+import { ForAWhile, withoutTrace, type Clock } from '#runtime';
 import type { Later } from '../shares/places.js';
 import { composeRequest } from './compose-request.js';
 import type { BegunSend, LaneInHand } from './lane-in-hand.js';
@@ -28,19 +28,21 @@ export interface PreparedNext {
  * what is plain: anything that has to be asked or waited for is left to the receipt's own turn.
  */
 export class PrepareNext {
-  /** By device: nothing is prepared there before. */
-  private readonly notBefore = new Map<string, number>();
+  /** Devices at which nothing is prepared. */
+  private readonly avoided: ForAWhile;
 
   constructor(
     private readonly turns: SendTurns,
     private readonly intents: NewIntents,
-    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    clock: Pick<Clock, 'monotonicMs'>,
     private readonly later: Later,
-  ) {}
+  ) {
+    this.avoided = new ForAWhile(NOT_AGAIN_FOR_MS, () => clock.monotonicMs());
+  }
 
   /** This register has no connection at once, or closes kept ones: its receipts go their own way for a while. */
   avoid(deviceId: string): void {
-    this.notBefore.set(deviceId, this.clock.monotonicMs() + NOT_AGAIN_FOR_MS);
+    this.avoided.add(deviceId);
   }
 
   /** @param baseline after the result in hand. Null: it is not to be sent with it */
@@ -54,7 +56,7 @@ export class PrepareNext {
   }
 
   private async tryTo(lane: LaneInHand, receipt: WaitingReceipt, baseline: Baseline): Promise<PreparedNext | null> {
-    if (!isPlain(lane, receipt) || this.isAvoided(lane.device.id)) return null;
+    if (!isPlain(lane, receipt) || this.avoided.has(lane.device.id)) return null;
     const composed = composeRequest(receipt, lane.device);
     if (composed.kind === 'refused') return null;
     const { bytes: request } = composed;
@@ -79,14 +81,6 @@ export class PrepareNext {
         turn.end('unused');
       },
     };
-  }
-
-  private isAvoided(deviceId: string): boolean {
-    const until = this.notBefore.get(deviceId);
-    if (until === undefined) return false;
-    if (this.clock.monotonicMs() < until) return true;
-    this.notBefore.delete(deviceId);
-    return false;
   }
 
   private async connect(lane: LaneInHand, receipt: WaitingReceipt, request: Buffer): Promise<BegunSend['call'] | null> {

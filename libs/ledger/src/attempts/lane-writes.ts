@@ -1,4 +1,5 @@
 import { HOLDS_UP_MS, isRefusedForItsRows, StatementGroup } from '#database';
+import { ForAWhile } from '#runtime';
 import type { HotStatements } from '../statements.js';
 import { closeAndOpen, enterTogether, type ClosedAndOpened } from './close-and-open.js';
 import { closeRegistered, type Closed, type CloseRegistered } from './close.js';
@@ -31,15 +32,17 @@ export class LaneWrites {
     lateMs: HOLDS_UP_MS,
     isApartWhenRefused: true,
   });
-  /** Until when, by device, on the process's own clock. */
-  private readonly apart = new Map<string, number>();
+  /** By device. */
+  private readonly apart: ForAWhile;
 
   constructor(
     private readonly database: HotStatements,
     private readonly relayId: string,
     private readonly observe: (secondsSinceAccepted: number) => void = () => undefined,
-    private readonly monotonicMs: () => number = () => performance.now(),
-  ) {}
+    monotonicMs: () => number = () => performance.now(),
+  ) {
+    this.apart = new ForAWhile(APART_MS, monotonicMs);
+  }
 
   async openAttempt(next: Intent): Promise<Opened> {
     return known((await this.write(next.deviceId, { close: null, next })).opened);
@@ -57,26 +60,14 @@ export class LaneWrites {
 
   private async write(deviceId: string, entry: LaneEntry): Promise<Written> {
     try {
-      const isAlone = this.isApart(deviceId) || charactersOf(entry) > MAX_CHARACTERS;
+      const isAlone = this.apart.has(deviceId) || charactersOf(entry) > MAX_CHARACTERS;
       const written = (isAlone ? null : await this.group.one(entry)) ?? (await this.writeAlone(entry));
-      if (isRefusedByAnIndex(entry, written)) this.setApart(deviceId);
+      if (isRefusedByAnIndex(entry, written)) this.apart.add(deviceId);
       return written;
     } catch (error) {
-      if (isRefusedForItsRows(error)) this.setApart(deviceId);
+      if (isRefusedForItsRows(error)) this.apart.add(deviceId);
       throw error;
     }
-  }
-
-  private setApart(deviceId: string): void {
-    this.apart.set(deviceId, this.monotonicMs() + APART_MS);
-  }
-
-  private isApart(deviceId: string): boolean {
-    const until = this.apart.get(deviceId);
-    if (until === undefined) return false;
-    if (this.monotonicMs() < until) return true;
-    this.apart.delete(deviceId);
-    return false;
   }
 
   /** @returns in their order; null: that entry is to be written by itself */
