@@ -1,9 +1,9 @@
 // Promise: the chart renders, with each of its values, what Kubernetes takes and what the programs run with.
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
+import { checkArchiveSettings } from '#ledger';
 import { readSettings, STOP_GRACE_MS } from '#runtime';
 import { canRender, CHART, readYaml, renderChart, valuesWith } from '../../scripts/lib/helm.mjs';
 import type { Manifest, Rendered, Values } from '../../scripts/lib/helm.mjs';
@@ -27,6 +27,15 @@ const CASES: Readonly<Record<string, Values>> = {
   'as it comes': {},
   external: readYaml('ci/external.yaml') as Values,
   operators: readYaml('ci/operators.yaml') as Values,
+  'a bucket': {
+    archive: {
+      bucket: {
+        ...{ name: 'fiscal-archive/prod', endpoint: 'https://s3.example.uz', region: 'tas-1' },
+        ...{ existingSecret: 'bucket', accessKeyIdKey: 'id', secretAccessKeyKey: 'secret' },
+      },
+    },
+    networkPolicy: { archive: { to: [{ ipBlock: { cidr: '10.4.0.0/28' } }], port: 9000 } },
+  },
   // What a case of its own shows.
   'one pair of small things': {
     fullnameOverride: 'fiscal',
@@ -89,6 +98,7 @@ test.each<[string, Values]>([
   ['a setting in small letters', { gateway: { settings: { log_level: 'info' } } }],
   ['sentinels without hosts', { queue: { mode: 'sentinel' } }],
   ['certificates of callers without an ingress', { ingress: { mtls: { enabled: true } } }],
+  ['a claim beside a bucket', { archive: { existingClaim: 'old', bucket: { name: 'fiscal-archive' } } }],
   ['another database', { database: { mode: 'sqlite' } }],
 ])('refused: %s', (_what, others) => {
   expect(valid(valuesWith(others))).toBe(false);
@@ -252,6 +262,31 @@ testRendered('the archive is written by relays and read by gateways, and only wh
   }
 });
 
+testRendered(
+  'a bucket is what relays write to and gateways read, with its key from a secret, and both may reach it',
+  () => {
+    for (const [kind, ending, table] of [
+      ['StatefulSet', '-relay', RELAY_SETTINGS],
+      ['Deployment', '-gateway', GATEWAY_SETTINGS],
+    ] as const) {
+      const [container] = podOf(only('a bucket', kind, ending))!.containers;
+      const settings = readSettings(table, environmentOf(container!));
+      expect(settings).toMatchObject({
+        ...{ ARCHIVE_DIR: undefined, ARCHIVE_BUCKET: { name: 'fiscal-archive', prefix: 'prod/' } },
+        ...{ ARCHIVE_ENDPOINT: 'https://s3.example.uz', ARCHIVE_REGION: 'tas-1' },
+      });
+      checkArchiveSettings(settings);
+      expect(container!.env.filter(({ name }) => /^ARCHIVE_.*KEY/.test(name))).toMatchObject([
+        { name: 'ARCHIVE_ACCESS_KEY_ID', valueFrom: { secretKeyRef: { name: 'bucket', key: 'id' } } },
+        { name: 'ARCHIVE_SECRET_ACCESS_KEY', valueFrom: { secretKeyRef: { name: 'bucket', key: 'secret' } } },
+      ]);
+      const policy = JSON.stringify(only('a bucket', 'NetworkPolicy', ending));
+      expect(policy).toContain('10.4.0.0/28');
+      expect(JSON.stringify(only('as it comes', 'NetworkPolicy', ending))).not.toContain('9000');
+    }
+  },
+);
+
 testRendered('a replica is read by the gateway alone, and only where one is named', () => {
   const name = 'READ_DATABASE_URL';
   const given = every().flatMap(([of, manifest]) =>
@@ -389,45 +424,4 @@ testRendered('what observes gets the files of ops/, and jobs by the names that t
   const { jobLabel } = only('external', 'ServiceMonitor', '')['spec'] as { jobLabel: string };
   const jobs = ['-gateway', '-relay'].map((ending) => only('external', 'Service', ending).metadata.labels?.[jobLabel]);
   expect(jobs).toEqual(['fiscal-gateway', 'fiscal-device-relay']);
-});
-
-testRendered('the base of the kustomize example is what the chart renders', () => {
-  const folder = join(ROOT, 'ops', 'kustomize', 'base');
-  const values = valuesWith(parse(readFileSync(join(folder, 'values.yaml'), 'utf8')) as Values);
-  expect(valid(values)).toBe(true);
-  const [rendered] = renderChart([{ values }]);
-  const written = parseAllDocuments(readFileSync(join(folder, 'fiscal-gateway.yaml'), 'utf8'));
-  // Else: node scripts/helm-base.mjs
-  expect(written.map((document) => document.toJS() as unknown)).toEqual(rendered!.manifests);
-});
-
-test('the kustomize example changes what its base has', () => {
-  const folder = join(ROOT, 'ops', 'kustomize');
-  const base = parseAllDocuments(readFileSync(join(folder, 'base', 'fiscal-gateway.yaml'), 'utf8')).map(
-    (document) => document.toJS() as Manifest,
-  );
-  const example = parse(readFileSync(join(folder, 'production', 'kustomization.yaml'), 'utf8')) as {
-    images: { name: string }[];
-    replicas: { name: string }[];
-    patches: { path: string }[];
-  };
-  const images = base.flatMap((each) => podOf(each)?.containers ?? []).map(({ image }) => image.split(':')[0]);
-  expect(example.images.filter(({ name }) => !images.includes(name))).toEqual([]);
-  const names = base.filter((each) => podOf(each)).map(({ metadata }) => metadata.name);
-  expect(example.replicas.map(({ name }) => name)).toEqual(names);
-  for (const { path } of example.patches) {
-    const patch = parse(readFileSync(join(folder, 'production', path), 'utf8')) as Manifest;
-    const target = base.find(({ kind, metadata }) => kind === patch.kind && metadata.name === patch.metadata.name);
-    const patched = podOf(patch)?.containers.map(({ name }) => name);
-    expect(podOf(target!)?.containers.map(({ name }) => name)).toEqual(patched);
-  }
-  // Debian's kubectl is too old for it; where there is a newer one, it says so itself.
-  const built = spawnSync('kubectl', ['kustomize', join(folder, 'production')], { encoding: 'utf8' });
-  const isNew = /Kustomize Version: v[5-9]/.test(
-    spawnSync('kubectl', ['version', '--client'], { encoding: 'utf8' }).stdout ?? '',
-  );
-  if (!isNew) return;
-  const manifests = parseAllDocuments(built.stdout).map((document) => document.toJS() as Manifest);
-  expect(manifests.flatMap(manifestFaults)).toEqual([]);
-  expect(built.stdout).toContain('registry.example.uz/fiscal/receipt-gateway:0.1.0');
 });

@@ -17,6 +17,7 @@ import {
   workers,
   type Settings,
 } from '#runtime';
+import { ARCHIVE_SETTINGS, checkArchiveSettings } from '#ledger';
 import { checkedQueueUrl } from '#queue';
 import { parseKeyring } from '#secrets';
 
@@ -44,7 +45,7 @@ export const SETTINGS = {
   OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),
   SHIFT_CLOSE_AT: parsed(timeOfDay).default('23:50'),
   DATA_DIR: path().default(resolve('.data/relay')),
-  ARCHIVE_DIR: path().optional(),
+  ...ARCHIVE_SETTINGS,
   ATTEMPTS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
   EVENTS_KEEP_DAYS: integer({ min: 30, max: 36_500 }).optional(),
@@ -61,6 +62,7 @@ export type RelaySettings = Settings<typeof SETTINGS>;
 /** @throws SettingsError naming every bad setting */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): RelaySettings {
   const settings = readSettings(SETTINGS, env);
+  checkArchiveSettings(settings);
   const { RELAY_URL, RELAY_WORKERS, EVENTS_KEEP_DAYS, WEBHOOK_KEEP_DAYS } = settings;
   // Each worker announces this address with a port of its own, and what answers there speaks no TLS.
   if (RELAY_WORKERS > 1 && RELAY_URL !== undefined && new URL(RELAY_URL).protocol === 'https:')

@@ -18,6 +18,7 @@ import {
   type Logger,
   type Settings,
 } from '#runtime';
+import { ARCHIVE_SETTINGS, checkArchiveSettings } from '#ledger';
 import { checkedQueueUrl } from '#queue';
 import { parseKeyring } from '#secrets';
 import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
@@ -87,7 +88,7 @@ export const SETTINGS = {
   PROVIDER_CALLBACK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(90),
   SCRATCH_DIR: path().optional(),
   AUDIT_HEAD_FILE: path().optional(),
-  ARCHIVE_DIR: path().optional(),
+  ...ARCHIVE_SETTINGS,
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   ...METRICS_SETTINGS,
@@ -106,7 +107,9 @@ function parseHosts(text: string): readonly string[] {
 
 /** @throws SettingsError naming every bad setting */
 export function loadSettings(): GatewaySettings {
-  return readSettings(SETTINGS, process.env);
+  const settings = readSettings(SETTINGS, process.env);
+  checkArchiveSettings(settings);
+  return settings;
 }
 
 /** What was a setting of this program once: who gives it here alone has the default there. */

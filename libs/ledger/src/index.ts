@@ -28,14 +28,21 @@ export { insertRefund, type NewRefund } from './accept/insert-refund.js';
 export { insertUnpaid } from './accept/insert-unpaid.js';
 export type { NewReceipt, StoredIdentity } from './accept/new-receipt.js';
 export {
-  ArchiveFiles,
   isArchiveName,
   tableOfArchive,
   type ArchivedTable,
+  type ArchiveFiles,
   type ArchiveWriter,
   type FileState,
   type Manifest,
 } from './archive/archive-files.js';
+export {
+  ARCHIVE_SETTINGS,
+  archiveInFolder,
+  archiveOf,
+  checkArchiveSettings,
+  type ArchiveSettings,
+} from './archive/archive-settings.js';
 export {
   abandonArchive,
   abandonArchivesOf,

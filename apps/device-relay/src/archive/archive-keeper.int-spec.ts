@@ -1,33 +1,36 @@
 // Promise: an old attempt leaves the database only when a durable archive holds it as it was; whenever the keeper is killed none is lost,
 // and none stands twice in what is restored.
-import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Prisma } from '#database';
-import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
 import {
-  ArchiveFiles,
   archivesOfPartition,
   beginRestore,
   newestArchives,
   restoreRows,
+  type ArchiveSettings,
   type RunStatement,
 } from '#ledger';
-import { createLogger, firstIdAt } from '#runtime';
+import { createLogger } from '#runtime';
+import {
+  ARCHIVE_PLACES,
+  archiveIn,
+  openFolder,
+  type ArchivePlace,
+} from '../../../../libs/ledger/src/testing/archive-places.js';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 import { ArchiveLag } from './archive-lag.js';
 import { killRounds } from './testing/kill-rounds.js';
+import { insertOldSale, type OldSale } from './testing/old-sales.js';
 
-const DAY_MS = 86_400_000;
-const OLD = 400;
 const logger = createLogger('test', 'silent');
 let database: TestDatabase;
 let owner: pg.Client;
 let programs: pg.Client;
-let folder: string;
-let made = 0;
+let place: ArchivePlace;
 
 const run: RunStatement = async <Row>({ text, values }: Prisma.Sql) =>
   (await programs.query(text, [...values])).rows as Row[];
@@ -47,67 +50,22 @@ afterAll(async () => {
   await programs?.end();
   await database?.drop();
 });
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'archive-'));
-  await owner.query('DELETE FROM archived_attempts; DELETE FROM archives; DELETE FROM attempts; DELETE FROM receipts');
-});
-afterEach(() => rm(folder, { recursive: true }));
+beforeEach(() =>
+  owner.query('DELETE FROM archived_attempts; DELETE FROM archives; DELETE FROM attempts; DELETE FROM receipts'),
+);
 
-interface Sale {
-  daysAgo?: number;
-  status?: string;
-  state?: string;
-  ofd?: string;
-  refundOf?: string;
-  register?: string;
-}
-
-/** A receipt with one attempt. @returns the ids of both */
-async function sell(sale: Sale = {}): Promise<{ receiptId: string; attemptId: string }> {
-  const {
-    daysAgo = OLD,
-    status = 'registered',
-    state = 'registered',
-    ofd = 'sent',
-    refundOf,
-    register = 'dev_1',
-  } = sale;
-  made += 1;
-  const at = new Date(Date.now() - daysAgo * DAY_MS + made);
-  const end = String(made).padStart(16, '0');
-  const [receiptId, attemptId] = [`${firstIdAt('rcp', at)}${end}`, `${firstIdAt('att', at)}${end}`];
-  const fiscal = status === 'registered' ? [`T${made}`, made, at, 'answer', ofd, at] : Array<null>(6).fill(null);
-  await owner.query(
-    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin,
-                           created_at, updated_at, refund_of, lane_place, device_id,
-                           terminal_id, receipt_seq, registered_at, evidence, ofd_status, ofd_deadline_at)
-     VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', $2, $3, $4, 1, 0, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [
-      receiptId,
-      refundOf ? 'refund' : 'sale',
-      status,
-      sampleDocument(),
-      at,
-      refundOf ?? null,
-      made,
-      register,
-      ...fiscal,
-    ],
-  );
-  await owner.query(
-    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, created_at, closed_at, http_status, outcome)
-     VALUES ($1, $2, $3, 1, $4::attempt_state, '{"reading": {"n": 1}}', $5, 'rly_1', $6, CASE WHEN $4 <> 'open' THEN $6::timestamptz END,
-             200, '{"kind": "registered", "text": "чек"}')`,
-    [attemptId, receiptId, register, state, Buffer.from([0, 10, 255, made % 256]), at],
-  );
-  return { receiptId, attemptId };
-}
+const sell = (sale: OldSale = {}): Promise<{ receiptId: string; attemptId: string }> => insertOldSale(owner, sale);
 
 /** The newest attempt of each register stays; this one does. */
 const newest = (): Promise<unknown> => sell({ daysAgo: 1 });
 
+function keeperIn(settings: Partial<ArchiveSettings>, options: Partial<typeof ARCHIVE_OPTIONS> = {}): ArchiveKeeper {
+  const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: 395, ...options };
+  return new ArchiveKeeper(database.url, archiveIn(settings), all, logger);
+}
+
 function keeper(options: Partial<typeof ARCHIVE_OPTIONS> = {}): ArchiveKeeper {
-  return new ArchiveKeeper(database.url, folder, { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: 395, ...options }, logger);
+  return keeperIn(place.settings, options);
 }
 
 async function runToEnd(one: ArchiveKeeper): Promise<void> {
@@ -129,7 +87,7 @@ async function archives(): Promise<{ name: string; state: string; rows: number; 
 
 async function linesOf(name: string): Promise<string[]> {
   const lines: string[] = [];
-  for await (const group of new ArchiveFiles(folder).read(name, 7)) lines.push(...group);
+  for await (const group of archiveIn(place.settings).read(name, 7)) lines.push(...group);
   return lines;
 }
 
@@ -142,100 +100,6 @@ async function restoreAll(): Promise<number> {
   return cameBack;
 }
 
-test('what is old and proven leaves, and comes back as it was; what may still move stays', async () => {
-  const old = [
-    await sell(),
-    await sell({ status: 'rejected', state: 'rejected' }),
-    await sell({ state: 'not_registered' }),
-  ];
-  const refunded = await sell();
-  const refund = { refundOf: refunded.receiptId, status: 'unknown', state: 'unknown' };
-  const staying = [
-    refunded,
-    await sell(refund),
-    await sell({ status: 'unknown', state: 'unknown' }),
-    await sell({ status: 'sending', state: 'open', register: 'dev_2' }),
-    await sell({ ofd: 'pending' }),
-    await sell({ daysAgo: 300 }),
-    await sell({ register: 'dev_3' }),
-    await sell({ daysAgo: 1 }),
-  ].map(({ attemptId }) => attemptId);
-  const before = await attempts();
-
-  await runToEnd(keeper({ rowsAtOnce: 2 }));
-  expect((await attempts()).map(({ id }) => id)).toEqual([...staying].sort());
-  const [archive, ...more] = await archives();
-  expect(more).toEqual([]);
-  expect(archive).toMatchObject({ state: 'removed', rows: 3, removed: 3 });
-  const name = String(archive?.name);
-  expect((await linesOf(name)).sort()).toEqual(
-    before
-      .filter(({ id }) => old.some(({ attemptId }) => attemptId === id))
-      .map(({ row }) => row)
-      .sort(),
-  );
-  expect(await new ArchiveFiles(folder).check(name)).toBe('whole');
-
-  expect(await restoreAll()).toBe(3);
-  expect(await restoreAll()).toBe(0);
-  expect(await attempts()).toEqual(before);
-  // Brought back, they stay for thirty days; then the same archive takes them again.
-  await runToEnd(keeper());
-  expect(await attempts()).toEqual(before);
-  await owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);
-  await runToEnd(keeper());
-  expect((await attempts()).map(({ id }) => id)).toEqual([...staying].sort());
-  expect((await archives()).map(({ state }) => state)).toEqual(['removed']);
-});
-
-test('a keeper that is killed at any moment loses no attempt and archives none twice', async () => {
-  for (let sale = 0; sale < 60; sale += 1) await sell();
-  await newest();
-  const before = await attempts();
-  const script = `
-    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
-    const options = { ...ARCHIVE_OPTIONS, keepDays: 395, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
-    const logger = { info: () => undefined, warn: () => undefined };
-    const keeper = new ArchiveKeeper(${JSON.stringify(database.url)}, ${JSON.stringify(folder)}, options, logger);
-    console.log('up');
-    while (await keeper.run());`;
-  const killed = await killRounds(
-    script,
-    (round) => 20 + 35 * round,
-    async () => {
-      // What has left stands in an archive that is whole.
-      const here = new Set((await attempts()).map(({ id }) => id));
-      const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
-      expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
-      for (const archive of new Set(rows.map((row) => row.archive)))
-        expect(await new ArchiveFiles(folder).check(archive)).toBe('whole');
-    },
-  );
-  expect(killed).toBeGreaterThan(0);
-
-  // The server ends the session of a killed keeper when it notices; until then its lock stands.
-  const deadline = Date.now() + 60_000;
-  const last = keeper();
-  const isOver = async (): Promise<boolean> =>
-    (await attempts()).length === 1 && (await archives()).every(({ state }) => state === 'removed');
-  while (!(await isOver()) && Date.now() < deadline) {
-    await runToEnd(last);
-    await delay(50);
-  }
-  expect((await attempts()).length).toBe(1);
-  const written = await archives();
-  expect(new Set(written.map(({ state }) => state))).toEqual(new Set(['removed']));
-  const lines = (await Promise.all(written.map(({ name }) => linesOf(name)))).flat();
-  expect(lines.sort()).toEqual(
-    before
-      .slice(0, -1)
-      .map(({ row }) => row)
-      .sort(),
-  );
-  expect(await restoreAll()).toBe(60);
-  expect(await attempts()).toEqual(before);
-}, 180_000);
-
 /** One archive that is written, and none of its rows has left. */
 async function writtenArchive(): Promise<string> {
   await owner.query('ALTER TABLE archived_attempts ADD CONSTRAINT none CHECK (false)');
@@ -246,164 +110,291 @@ async function writtenArchive(): Promise<string> {
   return String(archive?.name);
 }
 
-test.each<[string, string, (data: string, whole: Buffer) => Promise<void>]>([
-  ['changed', 'changed', (data, whole) => writeFile(data, Buffer.concat([whole.subarray(0, -1), Buffer.from([1])]))],
-  ['cut', 'changed', (data) => truncate(data, 10)],
-  ['lost', 'no_file', (data) => rename(data, `${data}.away`)],
-])('no row leaves for an archive whose file was %s; its rows leave with another one', async (_, state, spoil) => {
-  const { attemptId } = await sell();
-  await newest();
-  const name = await writtenArchive();
-  const data = join(folder, `${name}.ndjson.gz`);
-  const whole = await readFile(data);
-  await spoil(data, whole);
-  expect(await new ArchiveFiles(folder).check(name)).toBe(state);
-  await runToEnd(keeper());
-  const [spoilt, other, ...more] = await archives();
-  expect(spoilt).toMatchObject({ name, state: 'written' });
-  expect(other).toMatchObject({ state: 'removed', rows: 1, removed: 1 });
-  expect(more).toEqual([]);
-  const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
-  expect(rows).toEqual([{ id: attemptId, archive: other?.name }]);
-  expect(await new ArchiveLag(395).read(run)).toBeGreaterThan(0);
+describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
+  beforeAll(async () => {
+    place = await open();
+  });
+  afterAll(() => place?.close());
+  beforeEach(() => place.empty());
 
-  await writeFile(data, whole);
-  await runToEnd(keeper());
-  expect((await archives())[0]).toMatchObject({ name, state: 'removed', removed: 0 });
-  expect(await new ArchiveLag(395).read(run)).toBe(0);
-  expect((await readdir(folder)).filter((file) => file.endsWith('.part'))).toEqual([]);
-});
+  test('what is old and proven leaves, and comes back as it was; what may still move stays', async () => {
+    const old = [
+      await sell(),
+      await sell({ status: 'rejected', state: 'rejected' }),
+      await sell({ state: 'not_registered' }),
+    ];
+    const refunded = await sell();
+    const refund = { refundOf: refunded.receiptId, status: 'unknown', state: 'unknown' };
+    const staying = [
+      refunded,
+      await sell(refund),
+      await sell({ status: 'unknown', state: 'unknown' }),
+      await sell({ status: 'sending', state: 'open', register: 'dev_2' }),
+      await sell({ ofd: 'pending' }),
+      await sell({ daysAgo: 300 }),
+      await sell({ register: 'dev_3' }),
+      await sell({ daysAgo: 1 }),
+    ].map(({ attemptId }) => attemptId);
+    const before = await attempts();
 
-test('nothing leaves for a folder that has none of the archives', async () => {
-  await sell();
-  await newest();
-  await runToEnd(keeper());
-  const { attemptId } = await sell();
-  await newest();
-  const other = await mkdtemp(join(tmpdir(), 'archive-'));
-  try {
-    const elsewhere = new ArchiveKeeper(database.url, other, { ...ARCHIVE_OPTIONS, keepDays: 395 }, logger);
-    await expect(elsewhere.run()).rejects.toThrow(/none of the newest archives/);
-    expect(await readdir(other)).toEqual([]);
-  } finally {
-    await rm(other, { recursive: true });
-  }
-  expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
-});
+    await runToEnd(keeper({ rowsAtOnce: 2 }));
+    expect((await attempts()).map(({ id }) => id)).toEqual([...staying].sort());
+    const [archive, ...more] = await archives();
+    expect(more).toEqual([]);
+    expect(archive).toMatchObject({ state: 'removed', rows: 3, removed: 3 });
+    const name = String(archive?.name);
+    expect((await linesOf(name)).sort()).toEqual(
+      before
+        .filter(({ id }) => old.some(({ attemptId }) => attemptId === id))
+        .map(({ row }) => row)
+        .sort(),
+    );
+    expect(await archiveIn(place.settings).check(name)).toBe('whole');
 
-test('archives of partitions are neither behind, nor do they stand for those of receipts in the folder', async () => {
-  const name = (table: string, end: string): string => `${table}-${end.padStart(26, '0')}`;
-  await owner.query(
-    `INSERT INTO archives (name, state, released, begun_at, last_id)
-     SELECT n, 'written', CASE WHEN n LIKE 'webhook%' THEN 'webhook_deliveries_202601' END, now() - make_interval(days => at::int4), 'dlv_' || at
-       FROM unnest($1::text[], $2::int4[]) AS a (n, at)`,
-    [
-      [name('attempts', '1'), name('attempts', '2'), name('webhook_deliveries', '1'), name('webhook_deliveries', '2')],
-      [3, 4, 8, 9],
-    ],
-  );
-  expect(await newestArchives(run, { of: 'attempts', limit: 2 })).toEqual([
-    name('attempts', '1'),
-    name('attempts', '2'),
-  ]);
-  expect(await newestArchives(run, { of: 'partitions', limit: 3 })).toEqual([
-    name('webhook_deliveries', '1'),
-    name('webhook_deliveries', '2'),
-    name('attempts', '1'),
-  ]);
-  await owner.query(`UPDATE archives SET last_id = 'dlv_7' WHERE name = $1`, [name('webhook_deliveries', '2')]);
-  expect((await archivesOfPartition(run, 'webhook_deliveries_202601')).map(({ last_id: id }) => id)).toEqual([
-    'dlv_7',
-    'dlv_8',
-  ]);
-  await owner.query(`UPDATE archives SET state = 'removed' WHERE released IS NULL`);
-  expect(await new ArchiveLag(395).read(run)).toBe(0);
-});
-
-test('what was archived before the table got a column comes back with its default, and leaves again', async () => {
-  const { attemptId } = await sell();
-  await newest();
-  await runToEnd(keeper());
-  await owner.query(`ALTER TABLE attempts ADD COLUMN later text NOT NULL DEFAULT 'unset'`);
-  try {
-    expect(await restoreAll()).toBe(1);
-    const { rows } = await owner.query(`SELECT later, state FROM attempts WHERE id = $1`, [attemptId]);
-    expect(rows).toEqual([{ later: 'unset', state: 'registered' }]);
+    expect(await restoreAll()).toBe(3);
+    expect(await restoreAll()).toBe(0);
+    expect(await attempts()).toEqual(before);
+    // Brought back, they stay for thirty days; then the same archive takes them again.
+    await runToEnd(keeper());
+    expect(await attempts()).toEqual(before);
     await owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);
     await runToEnd(keeper());
+    expect((await attempts()).map(({ id }) => id)).toEqual([...staying].sort());
+    expect((await archives()).map(({ state }) => state)).toEqual(['removed']);
+  });
+
+  test('a keeper that is killed at any moment loses no attempt and archives none twice', async () => {
+    for (let sale = 0; sale < 60; sale += 1) await sell();
+    await newest();
+    const before = await attempts();
+    const script = `
+    import { archiveOf } from '#ledger';
+    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
+    const options = { ...ARCHIVE_OPTIONS, keepDays: 395, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
+    const logger = { info: () => undefined, warn: () => undefined };
+    const keeper = new ArchiveKeeper(${JSON.stringify(database.url)}, archiveOf(${JSON.stringify(place.settings)}), options, logger);
+    console.log('up');
+    while (await keeper.run());`;
+    const killed = await killRounds(
+      script,
+      (round) => 20 + 35 * round,
+      async () => {
+        // What has left stands in an archive that is whole.
+        const here = new Set((await attempts()).map(({ id }) => id));
+        const { rows } = await owner.query<{ id: string; archive: string }>(
+          'SELECT id, archive FROM archived_attempts',
+        );
+        expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
+        for (const archive of new Set(rows.map((row) => row.archive)))
+          expect(await archiveIn(place.settings).check(archive)).toBe('whole');
+      },
+    );
+    expect(killed).toBeGreaterThan(0);
+
+    // The server ends the session of a killed keeper when it notices; until then its lock stands.
+    const deadline = Date.now() + 60_000;
+    const last = keeper();
+    const isOver = async (): Promise<boolean> =>
+      (await attempts()).length === 1 && (await archives()).every(({ state }) => state === 'removed');
+    while (!(await isOver()) && Date.now() < deadline) {
+      await runToEnd(last);
+      await delay(50);
+    }
+    expect((await attempts()).length).toBe(1);
+    const written = await archives();
+    expect(new Set(written.map(({ state }) => state))).toEqual(new Set(['removed']));
+    const lines = (await Promise.all(written.map(({ name }) => linesOf(name)))).flat();
+    expect(lines.sort()).toEqual(
+      before
+        .slice(0, -1)
+        .map(({ row }) => row)
+        .sort(),
+    );
+    expect(await restoreAll()).toBe(60);
+    expect(await attempts()).toEqual(before);
+  }, 180_000);
+
+  test.each<[string, string, (data: string, whole: Buffer) => Promise<void>]>([
+    ['changed', 'changed', (data, whole) => place.put(data, Buffer.concat([whole.subarray(0, -1), Buffer.from([1])]))],
+    ['cut', 'changed', (data, whole) => place.put(data, whole.subarray(0, 10))],
+    ['lost', 'no_file', (data) => place.remove(data)],
+  ])('no row leaves for an archive whose file was %s; its rows leave with another one', async (_, state, spoil) => {
+    const { attemptId } = await sell();
+    await newest();
+    const name = await writtenArchive();
+    const data = `${name}.ndjson.gz`;
+    const whole = await place.get(data);
+    await spoil(data, whole);
+    expect(await archiveIn(place.settings).check(name)).toBe(state);
+    await runToEnd(keeper());
+    const [spoilt, other, ...more] = await archives();
+    expect(spoilt).toMatchObject({ name, state: 'written' });
+    expect(other).toMatchObject({ state: 'removed', rows: 1, removed: 1 });
+    expect(more).toEqual([]);
+    const { rows } = await owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
+    expect(rows).toEqual([{ id: attemptId, archive: other?.name }]);
+    expect(await new ArchiveLag(395).read(run)).toBeGreaterThan(0);
+
+    await place.put(data, whole);
+    await runToEnd(keeper());
+    expect((await archives())[0]).toMatchObject({ name, state: 'removed', removed: 0 });
+    expect(await new ArchiveLag(395).read(run)).toBe(0);
+    expect((await place.list()).filter((file) => file.endsWith('.part'))).toEqual([]);
+  });
+
+  test('nothing leaves for a place that has none of the archives', async () => {
+    await sell();
+    await newest();
+    await runToEnd(keeper());
+    const { attemptId } = await sell();
+    await newest();
+    await expect(keeperIn(await place.another()).run()).rejects.toThrow(/none of the newest archives/);
+    expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
+  });
+});
+
+describe('wherever archives are', () => {
+  beforeAll(async () => {
+    place = await openFolder();
+  });
+  afterAll(() => place?.close());
+  beforeEach(() => place.empty());
+
+  test('archives of partitions are neither behind, nor do they stand for those of receipts in the folder', async () => {
+    const name = (table: string, end: string): string => `${table}-${end.padStart(26, '0')}`;
+    await owner.query(
+      `INSERT INTO archives (name, state, released, begun_at, last_id)
+     SELECT n, 'written', CASE WHEN n LIKE 'webhook%' THEN 'webhook_deliveries_202601' END, now() - make_interval(days => at::int4), 'dlv_' || at
+       FROM unnest($1::text[], $2::int4[]) AS a (n, at)`,
+      [
+        [
+          name('attempts', '1'),
+          name('attempts', '2'),
+          name('webhook_deliveries', '1'),
+          name('webhook_deliveries', '2'),
+        ],
+        [3, 4, 8, 9],
+      ],
+    );
+    expect(await newestArchives(run, { of: 'attempts', limit: 2 })).toEqual([
+      name('attempts', '1'),
+      name('attempts', '2'),
+    ]);
+    expect(await newestArchives(run, { of: 'partitions', limit: 3 })).toEqual([
+      name('webhook_deliveries', '1'),
+      name('webhook_deliveries', '2'),
+      name('attempts', '1'),
+    ]);
+    await owner.query(`UPDATE archives SET last_id = 'dlv_7' WHERE name = $1`, [name('webhook_deliveries', '2')]);
+    expect((await archivesOfPartition(run, 'webhook_deliveries_202601')).map(({ last_id: id }) => id)).toEqual([
+      'dlv_7',
+      'dlv_8',
+    ]);
+    await owner.query(`UPDATE archives SET state = 'removed' WHERE released IS NULL`);
+    expect(await new ArchiveLag(395).read(run)).toBe(0);
+  });
+
+  test('what was archived before the table got a column comes back with its default, and leaves again', async () => {
+    const { attemptId } = await sell();
+    await newest();
+    await runToEnd(keeper());
+    await owner.query(`ALTER TABLE attempts ADD COLUMN later text NOT NULL DEFAULT 'unset'`);
+    try {
+      expect(await restoreAll()).toBe(1);
+      const { rows } = await owner.query(`SELECT later, state FROM attempts WHERE id = $1`, [attemptId]);
+      expect(rows).toEqual([{ later: 'unset', state: 'registered' }]);
+      await owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);
+      await runToEnd(keeper());
+      expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
+      const newer = await owner.query<{ archive: string }>('SELECT archive FROM archived_attempts WHERE id = $1', [
+        attemptId,
+      ]);
+      expect((await linesOf(String(newer.rows[0]?.archive)))[0]).toContain('"later": "unset"');
+    } finally {
+      await owner.query('ALTER TABLE attempts DROP COLUMN later');
+    }
+  });
+
+  test('how far the archive is behind is seen beyond attempts that have to stay', async () => {
+    for (let sale = 0; sale < 7; sale += 1) await sell({ state: 'unknown', status: 'unknown' });
+    await newest();
+    const lag = new ArchiveLag(395, 1);
+    expect([await lag.read(run), await lag.read(run), await lag.read(run)]).toEqual([0, 0, 0]);
+    const { attemptId } = await sell({ daysAgo: 396 });
+    await newest();
+    const readings: number[] = [];
+    for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
+    expect(Math.max(...readings)).toBeGreaterThan(0);
+    await runToEnd(keeper());
     expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
-    const newer = await owner.query<{ archive: string }>('SELECT archive FROM archived_attempts WHERE id = $1', [
+    readings.length = 0;
+    for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
+    expect(readings.at(-1)).toBe(0);
+  });
+
+  test('a row that changed after it was archived stays, and is archived as it is then', async () => {
+    const { attemptId } = await sell();
+    await newest();
+    await writtenArchive();
+    await owner.query(`UPDATE attempts SET outcome = '{"kind": "registered", "late": true}' WHERE id = $1`, [
       attemptId,
     ]);
-    expect((await linesOf(String(newer.rows[0]?.archive)))[0]).toContain('"later": "unset"');
-  } finally {
-    await owner.query('ALTER TABLE attempts DROP COLUMN later');
-  }
-});
+    await runToEnd(keeper());
+    expect(await archives()).toMatchObject([
+      { state: 'removed', rows: 1, removed: 0 },
+      { state: 'removed', rows: 1, removed: 1 },
+    ]);
+    const { rows } = await owner.query<{ archive: string }>('SELECT archive FROM archived_attempts');
+    expect((await linesOf(String(rows[0]?.archive)))[0]).toContain('"late": true');
+  });
 
-test('how far the archive is behind is seen beyond attempts that have to stay', async () => {
-  for (let sale = 0; sale < 7; sale += 1) await sell({ state: 'unknown', status: 'unknown' });
-  await newest();
-  const lag = new ArchiveLag(395, 1);
-  expect([await lag.read(run), await lag.read(run), await lag.read(run)]).toEqual([0, 0, 0]);
-  const { attemptId } = await sell({ daysAgo: 396 });
-  await newest();
-  const readings: number[] = [];
-  for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
-  expect(Math.max(...readings)).toBeGreaterThan(0);
-  await runToEnd(keeper());
-  expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
-  readings.length = 0;
-  for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
-  expect(readings.at(-1)).toBe(0);
-});
-
-test('a row that changed after it was archived stays, and is archived as it is then', async () => {
-  const { attemptId } = await sell();
-  await newest();
-  await writtenArchive();
-  await owner.query(`UPDATE attempts SET outcome = '{"kind": "registered", "late": true}' WHERE id = $1`, [attemptId]);
-  await runToEnd(keeper());
-  expect(await archives()).toMatchObject([
-    { state: 'removed', rows: 1, removed: 0 },
-    { state: 'removed', rows: 1, removed: 1 },
-  ]);
-  const { rows } = await owner.query<{ archive: string }>('SELECT archive FROM archived_attempts');
-  expect((await linesOf(String(rows[0]?.archive)))[0]).toContain('"late": true');
-});
-
-describe('the programs’ role', () => {
-  const refusal = (text: string, values: unknown[] = []): Promise<string | undefined> =>
-    programs.query(text, values).then(
-      () => undefined,
-      (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
-    );
-
-  test('removes no attempt without a written archive, none that differs, none that is young or may move', async () => {
-    const old = await sell();
-    const young = await sell({ daysAgo: 60 });
-    const unknown = await sell({ state: 'unknown', status: 'unknown' });
+  test('what is left of an archive that was never finished, and cannot be removed, keeps nothing in the database', async () => {
+    await sell();
     await newest();
-    const remove = 'SELECT remove_archived_attempts($1, $2, $3) AS removed';
-    expect(await refusal(remove, ['attempts-none', [old.attemptId], ['00']])).toBe('55000');
     const name = `attempts-${'0'.repeat(26)}`;
-    await programs.query(`INSERT INTO archives (name, state) VALUES ($1, 'written')`, [name]);
-    const ids = [old, young, unknown].map(({ attemptId }) => attemptId);
-    const { rows: digests } = await owner.query<{ digest: string }>(
-      `SELECT encode(sha256(convert_to(attempt_line(a), 'UTF8')), 'hex') AS digest FROM attempts a WHERE id = ANY($1) ORDER BY array_position($1, id)`,
-      [ids],
-    );
-    const right = digests.map(({ digest }) => digest);
-    expect((await programs.query(remove, [name, ids, right.map(() => '00')])).rows).toEqual([{ removed: 0 }]);
-    // In a session that shows times and bytes otherwise the digest is the same.
-    await programs.query(`SET TimeZone = 'Asia/Tashkent'; SET bytea_output = 'escape'`);
-    expect((await programs.query(remove, [name, ids, right])).rows).toEqual([{ removed: 1 }]);
-    await programs.query('RESET TimeZone; RESET bytea_output');
-    expect((await attempts()).map(({ id }) => id)).toEqual(
-      expect.arrayContaining([young.attemptId, unknown.attemptId]),
-    );
-    for (const table of ['archived_attempts', 'archives', 'attempts'])
-      expect(await refusal(`DELETE FROM ${table}`)).toBe('42501');
-    expect(await refusal(`INSERT INTO archived_attempts VALUES ('a', 'b', 1, now(), $1)`, [name])).toBe('42501');
+    await owner.query(`INSERT INTO archives (name, state) VALUES ($1, 'writing')`, [name]);
+    const stuck = join(String(place.settings.ARCHIVE_DIR), `${name}.ndjson.gz`);
+    await mkdir(stuck);
+    await runToEnd(keeper());
+    expect(await archives()).toMatchObject([{ state: 'removed', rows: 1, removed: 1 }]);
+    const { rows } = await owner.query('SELECT state FROM archives WHERE name = $1', [name]);
+    expect(rows).toEqual([{ state: 'abandoned' }]);
+    await rmdir(stuck);
+  });
+
+  describe('the programs’ role', () => {
+    const refusal = (text: string, values: unknown[] = []): Promise<string | undefined> =>
+      programs.query(text, values).then(
+        () => undefined,
+        (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
+      );
+
+    test('removes no attempt without a written archive, none that differs, none that is young or may move', async () => {
+      const old = await sell();
+      const young = await sell({ daysAgo: 60 });
+      const unknown = await sell({ state: 'unknown', status: 'unknown' });
+      await newest();
+      const remove = 'SELECT remove_archived_attempts($1, $2, $3) AS removed';
+      expect(await refusal(remove, ['attempts-none', [old.attemptId], ['00']])).toBe('55000');
+      const name = `attempts-${'0'.repeat(26)}`;
+      await programs.query(`INSERT INTO archives (name, state) VALUES ($1, 'written')`, [name]);
+      const ids = [old, young, unknown].map(({ attemptId }) => attemptId);
+      const { rows: digests } = await owner.query<{ digest: string }>(
+        `SELECT encode(sha256(convert_to(attempt_line(a), 'UTF8')), 'hex') AS digest FROM attempts a WHERE id = ANY($1) ORDER BY array_position($1, id)`,
+        [ids],
+      );
+      const right = digests.map(({ digest }) => digest);
+      expect((await programs.query(remove, [name, ids, right.map(() => '00')])).rows).toEqual([{ removed: 0 }]);
+      // In a session that shows times and bytes otherwise the digest is the same.
+      await programs.query(`SET TimeZone = 'Asia/Tashkent'; SET bytea_output = 'escape'`);
+      expect((await programs.query(remove, [name, ids, right])).rows).toEqual([{ removed: 1 }]);
+      await programs.query('RESET TimeZone; RESET bytea_output');
+      expect((await attempts()).map(({ id }) => id)).toEqual(
+        expect.arrayContaining([young.attemptId, unknown.attemptId]),
+      );
+      for (const table of ['archived_attempts', 'archives', 'attempts'])
+        expect(await refusal(`DELETE FROM ${table}`)).toBe('42501');
+      expect(await refusal(`INSERT INTO archived_attempts VALUES ('a', 'b', 1, now(), $1)`, [name])).toBe('42501');
+    });
   });
 });

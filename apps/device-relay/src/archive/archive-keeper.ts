@@ -1,20 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  abandonArchive,
-  ArchiveFiles,
   endRestored,
   noteRemoved,
   noteWritten,
   removeArchived,
   scanAttempts,
   unfinishedArchives,
+  type ArchiveFiles,
   type ArchiveRow,
   type RunStatement,
 } from '#ledger';
 import { firstIdAt, type Logger } from '#runtime';
 import { withKeeperLock, type KeeperSession } from './keeper-session.js';
-import { expectKnownFolder } from './known-folder.js';
-import { Writing } from './writing.js';
+import { expectKnownPlace } from './known-place.js';
+import { abandonUnfinished, Writing } from './writing.js';
 
 /** Of advisory locks: "AR", and the keeper's own. */
 const KEEPER_LOCK = [0x4152, 1] as const;
@@ -30,13 +29,13 @@ export interface ArchiveOptions {
   keepDays: number;
   rowsAtOnce: number;
   maxRows: number;
-  /** Characters of one archive, before compression. */
+  /** Characters of one archive, before compression; at most what its store takes. */
   maxCharacters: number;
   /** Between two statements. */
   pauseMs: number;
 }
 
-export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters: 64 * 2 ** 20, pauseMs: 50 };
+export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters: Infinity, pauseMs: 50 };
 
 /**
  * Moves old attempts from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
@@ -44,7 +43,6 @@ export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters
  * crash windows).
  */
 export class ArchiveKeeper {
-  private readonly files: ArchiveFiles;
   private readonly session: KeeperSession;
   /** Where the scan goes on: what has to stay is not read again in each round. */
   private after = '';
@@ -52,11 +50,10 @@ export class ArchiveKeeper {
 
   constructor(
     databaseUrl: string,
-    folder: string,
+    private readonly files: ArchiveFiles,
     private readonly options: ArchiveOptions,
     private readonly logger: Logger,
   ) {
-    this.files = new ArchiveFiles(folder);
     this.session = {
       ...{ databaseUrl, name: 'archive-keeper', lock: KEEPER_LOCK },
       ...{ statementTimeoutMs: STATEMENT_TIMEOUT_MS, lockTimeoutMs: LOCK_TIMEOUT_MS },
@@ -74,7 +71,7 @@ export class ArchiveKeeper {
   }
 
   private async work(run: RunStatement): Promise<boolean> {
-    await expectKnownFolder(run, 'attempts', this.files, this.logger);
+    await expectKnownPlace(run, 'attempts', this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
     for (const archive of await unfinishedArchives(run)) await this.finish(run, archive);
     return this.writeNext(run);
@@ -85,8 +82,7 @@ export class ArchiveKeeper {
     if (state === 'writing') {
       const manifest = await this.files.manifest(name);
       if (!manifest) {
-        await this.files.discard(name);
-        await abandonArchive(run, name);
+        await abandonUnfinished(run, this.files, name, this.logger);
         return;
       }
       await this.files.sync();
@@ -116,7 +112,8 @@ export class ArchiveKeeper {
     const { keepDays, rowsAtOnce: limit, maxRows, maxCharacters, pauseMs } = this.options;
     const before = new Date(Date.now() - keepDays * DAY_MS);
     const upTo = firstIdAt('att', before);
-    while (!this.isStopping && writing.rows < maxRows && writing.characters < maxCharacters) {
+    const characters = Math.min(maxCharacters, this.files.maxCharacters);
+    while (!this.isStopping && writing.rows < maxRows && writing.characters < characters) {
       const scanned = await scanAttempts(run, { after: this.after, upTo, before, limit });
       for (const { id, line } of scanned) if (line !== null) await writing.add({ id, line });
       const isAtEnd = scanned.length < limit;

@@ -1,6 +1,6 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
-import type { RunStatement } from '#ledger';
+import { archiveOf, type RunStatement } from '#ledger';
 import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 import { LanesModule } from '../lanes/lanes.module.js';
@@ -13,7 +13,7 @@ const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
 const KEEPER = Symbol('keeper of the archive');
 
-/** Moves old attempts out of the database, where ARCHIVE_DIR says into which folder (docs/archive.md). */
+/** Moves old attempts out of the database, where ARCHIVE_DIR or ARCHIVE_BUCKET says for which place (docs/archive.md). */
 @Module({
   imports: [LanesModule],
   providers: [
@@ -21,9 +21,10 @@ const KEEPER = Symbol('keeper of the archive');
       provide: KEEPER,
       inject: [SETTINGS_TOKEN, LOGGER],
       useFactory: (settings: RelaySettings, logger: Logger): ArchiveKeeper | null => {
-        const { ARCHIVE_DIR: folder, ATTEMPTS_KEEP_DAYS: keepDays } = settings;
-        if (folder === undefined) return null;
-        return new ArchiveKeeper(sessionsAt(settings), folder, { ...ARCHIVE_OPTIONS, keepDays }, logger);
+        const files = archiveOf(settings);
+        if (!files) return null;
+        const options = { ...ARCHIVE_OPTIONS, keepDays: settings.ATTEMPTS_KEEP_DAYS };
+        return new ArchiveKeeper(sessionsAt(settings), files, options, logger);
       },
     },
   ],

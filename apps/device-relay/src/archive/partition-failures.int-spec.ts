@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { ArchiveFiles, readPartitions, type RunStatement } from '#ledger';
+import { archiveInFolder, readPartitions, type RunStatement } from '#ledger';
 import { createLogger } from '#runtime';
 import { PARTITION_OPTIONS, PartitionKeeper } from './partition-keeper.js';
 
@@ -42,7 +42,8 @@ const keeper = (): PartitionKeeper =>
     database.url,
     {
       ...PARTITION_OPTIONS,
-      ...{ pauseMs: 0, tries: 2, retryMs: 5, keepDays: 30, keepEventsDays: 30, folder, maxRows: 30, rowsAtOnce: 7 },
+      ...{ pauseMs: 0, tries: 2, retryMs: 5, keepDays: 30, keepEventsDays: 30, maxRows: 30, rowsAtOnce: 7 },
+      archive: archiveInFolder(folder),
     },
     logger,
   );
@@ -95,7 +96,7 @@ test.each<[string, (path: string) => Promise<unknown>]>([
     [HELD],
   );
   const lines: string[] = [];
-  for (const { name } of rows) for await (const group of new ArchiveFiles(folder).read(name, 7)) lines.push(...group);
+  for (const { name } of rows) for await (const group of archiveInFolder(folder).read(name, 7)) lines.push(...group);
   expect(rows).toHaveLength(2);
   expect(lines.sort()).toEqual(before.map(({ line }) => String(line)).sort());
 });

@@ -3,7 +3,7 @@
 import { rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ArchiveFiles, beginRestore, restoreRows, tableOfArchive } from '#ledger';
+import { archiveInFolder, beginRestore, restoreRows, tableOfArchive } from '#ledger';
 import {
   archived,
   at,
@@ -73,7 +73,7 @@ describe('months that are over', () => {
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['removed']));
     for (const { name } of rows) {
       expect(await beginRestore(run, name)).toBe(true);
-      for await (const lines of new ArchiveFiles(at.folder).read(name, 11))
+      for await (const lines of archiveInFolder(at.folder).read(name, 11))
         await restoreRows(run, tableOfArchive(name), lines);
     }
     expect(await both()).toEqual(before);

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Prisma } from '#database';
 import {
-  abandonArchive,
   abandonArchivesOf,
-  ArchiveFiles,
   archivesOfPartition,
   dropReleasedPartition,
   hasRestoredPartitions,
@@ -16,6 +14,7 @@ import {
   releasedPartitions,
   releaseEventPartitions,
   releaseWebhookPartitions,
+  type ArchiveFiles,
   type ArchiveRow,
   type ReleasedPartition,
   type RunStatement,
@@ -23,8 +22,8 @@ import {
 import type { Logger } from '#runtime';
 import { RESTORED_DAYS } from './archive-keeper.js';
 import { withKeeperLock, type KeeperSession } from './keeper-session.js';
-import { expectKnownFolder } from './known-folder.js';
-import { Writing } from './writing.js';
+import { expectKnownPlace } from './known-place.js';
+import { abandonUnfinished, Writing } from './writing.js';
 
 /** Of advisory locks: "AR", and the keeper's own. */
 const KEEPER_LOCK = [0x4152, 2] as const;
@@ -41,13 +40,13 @@ const MOST_STEPS = 60;
 export interface PartitionOptions {
   /** Days that a delivery is kept after its last attempt. */
   keepDays: number;
-  /** Days that an event is kept; with a folder only, without one all stay. */
+  /** Days that an event is kept; with an archive only, without one all stay. */
   keepEventsDays: number;
   /** Where what leaves is archived; null: nowhere. */
-  folder: string | null;
+  archive: ArchiveFiles | null;
   rowsAtOnce: number;
   maxRows: number;
-  /** Characters of one archive, before compression. */
+  /** Characters of one archive, before compression; at most what its store takes. */
   maxCharacters: number;
   /** Between two statements. */
   pauseMs: number;
@@ -57,13 +56,13 @@ export interface PartitionOptions {
 }
 
 export const PARTITION_OPTIONS = {
-  ...{ rowsAtOnce: 500, maxRows: 20_000, maxCharacters: 64 * 2 ** 20, pauseMs: 50 },
+  ...{ rowsAtOnce: 500, maxRows: 20_000, maxCharacters: Infinity, pauseMs: 50 },
   ...{ tries: 40, retryMs: 250 },
 };
 
 /**
  * Keeps the partitions of events, webhook deliveries and their attempts, one relay at a time: makes those of the next months, takes off what
- * is older than it is kept, and drops that, with ARCHIVE_DIR only when files hold it. Each step is one transaction of the database and is
+ * is older than it is kept, and drops that, with an archive only when files hold it. Each step is one transaction of the database and is
  * found by the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
  */
 export class PartitionKeeper {
@@ -76,7 +75,7 @@ export class PartitionKeeper {
     private readonly options: PartitionOptions,
     private readonly logger: Logger,
   ) {
-    this.files = options.folder === null ? null : new ArchiveFiles(options.folder);
+    this.files = options.archive;
     this.session = {
       ...{ databaseUrl, name: 'partition-keeper', lock: KEEPER_LOCK },
       ...{ statementTimeoutMs: READING_MS, lockTimeoutMs: LOCK_TIMEOUT_MS },
@@ -101,7 +100,7 @@ export class PartitionKeeper {
     const isHeld = mayRelease && (await this.releaseDeliveries(run));
     // Before the archives: those of a large month take more than a round.
     if (!this.isStopping) await notePartitionRound(run, isHeld);
-    if (this.files) await expectKnownFolder(run, 'partitions', this.files, this.logger);
+    if (this.files) await expectKnownPlace(run, 'partitions', this.files, this.logger);
     const failures = this.files && mayRelease ? await this.releaseEvents(run) : [];
     if (failures.length === 0 && !this.isStopping) await noteEventsRound(run, this.files !== null);
     failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
@@ -169,7 +168,7 @@ export class PartitionKeeper {
     else
       this.logger.error(
         { partition: partition.name },
-        'an old partition is not dropped: this installation archives webhooks, and this relay has no ARCHIVE_DIR',
+        'an old partition is not dropped: this installation archives webhooks, and this relay has neither ARCHIVE_DIR nor ARCHIVE_BUCKET',
       );
   }
 
@@ -204,8 +203,7 @@ export class PartitionKeeper {
       return 'changed';
     });
     if (state === 'writing' && found === 'no_manifest') {
-      await files.discard(name);
-      await abandonArchive(run, name);
+      await abandonUnfinished(run, files, name, this.logger);
       return 'abandoned';
     }
     if (state === 'writing' && found === 'whole') {
@@ -223,8 +221,9 @@ export class PartitionKeeper {
     from: { partition: string; after: string },
   ): Promise<string | null> {
     const { rowsAtOnce: limit, maxRows, maxCharacters, pauseMs } = this.options;
+    const characters = Math.min(maxCharacters, this.files?.maxCharacters ?? 0);
     let after = from.after;
-    while (!this.isStopping && writing.rows < maxRows && writing.characters < maxCharacters) {
+    while (!this.isStopping && writing.rows < maxRows && writing.characters < characters) {
       const rows = await readReleasedRows(run, { partition: from.partition, after, limit });
       for (const { id, line } of rows) if (line !== null) await writing.add({ id, line });
       if (rows.length < limit) return null;

@@ -1,6 +1,6 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
-import { readPartitions, type PartitionReading, type RunStatement } from '#ledger';
+import { archiveOf, readPartitions, type PartitionReading, type RunStatement } from '#ledger';
 import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 import { LanesModule } from '../lanes/lanes.module.js';
@@ -19,8 +19,13 @@ const FIRST_AFTER_MS = 60_000;
       provide: PartitionKeeper,
       inject: [SETTINGS_TOKEN, LOGGER],
       useFactory: (settings: RelaySettings, logger: Logger): PartitionKeeper => {
-        const { ARCHIVE_DIR: folder = null, WEBHOOK_KEEP_DAYS: keepDays } = settings;
-        const options = { ...PARTITION_OPTIONS, folder, keepDays, keepEventsDays: eventsKeepDays(settings) };
+        const { WEBHOOK_KEEP_DAYS: keepDays } = settings;
+        const options = {
+          ...PARTITION_OPTIONS,
+          archive: archiveOf(settings),
+          keepDays,
+          keepEventsDays: eventsKeepDays(settings),
+        };
         return new PartitionKeeper(sessionsAt(settings), options, logger);
       },
     },

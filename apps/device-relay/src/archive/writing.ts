@@ -1,4 +1,5 @@
 import {
+  abandonArchive,
   beginArchive,
   type ArchivedTable,
   type ArchiveFiles,
@@ -6,7 +7,20 @@ import {
   type Manifest,
   type RunStatement,
 } from '#ledger';
-import { newId } from '#runtime';
+import { newId, type Logger } from '#runtime';
+
+/** What was never finished. What cannot be removed stays and counts for nothing: a bucket may give no right to remove. */
+export async function abandonUnfinished(
+  run: RunStatement,
+  files: ArchiveFiles,
+  name: string,
+  logger: Logger,
+): Promise<void> {
+  await files.discard(name).catch((error: unknown) => {
+    logger.warn({ err: error, archive: name }, 'what is left of an archive that was never finished is not removed');
+  });
+  await abandonArchive(run, name);
+}
 
 /** An archive that is begun with its first row, and recorded before that. */
 export class Writing {

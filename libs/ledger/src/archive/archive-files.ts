@@ -1,10 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream, type WriteStream } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import type { ArchiveStore, NewFile } from './archive-store.js';
 
 /** Whose rows an archive may hold: a name of an archive begins with it. */
 export const ARCHIVED_TABLES = ['attempts', 'webhook_deliveries', 'webhook_attempts', 'events'] as const;
@@ -52,45 +51,53 @@ export function tableOfArchive(name: string): ArchivedTable {
 const LINE_FEED = 0x0a;
 
 /**
- * Archives as files of a folder: NDJSON with gzip, and a manifest that is renamed into place last. A file has its name only when it
- * is whole and on disk.
+ * Archives as files: NDJSON with gzip, and a manifest that is written last. A file has its name only when it is whole and durable.
  */
 export class ArchiveFiles {
-  constructor(private readonly folder: string) {}
+  constructor(private readonly store: ArchiveStore) {}
+
+  /** Characters of one archive, before compression, that the store takes. */
+  get maxCharacters(): number {
+    return this.store.maxCharacters;
+  }
 
   async begin(name: string): Promise<ArchiveWriter> {
-    const made = await mkdir(this.folder, { recursive: true });
-    if (made !== undefined) await syncFolder(dirname(made));
-    return ArchiveWriter.open(this.pathsOf(name));
+    return new ArchiveWriter(name, this.store, await this.store.create(dataOf(name)));
   }
 
   /** Null: it has none. @throws when it cannot be read */
   async manifest(name: string): Promise<Manifest | null> {
-    const text = await readFile(this.pathsOf(name).manifest, 'utf8').catch(orNullWhenMissing);
-    if (text === null) return null;
-    const manifest = JSON.parse(text) as Partial<Manifest>;
+    const source = await this.store.open(manifestOf(name));
+    if (!source) return null;
+    const manifest = JSON.parse((await source.toArray()).join('')) as Partial<Manifest>;
     if (manifest.version !== 1 || manifest.name !== name || manifest.table !== tableOfArchive(name))
       throw new Error(`the manifest of ${name} is none of this version`);
     return manifest as Manifest;
   }
 
-  /** The names of its files are on disk: a process that died may have given them without that. */
+  /** The names of its files are durable: a process that died may have given them without that. */
   sync(): Promise<void> {
-    return syncFolder(this.folder);
+    return this.store.sync();
+  }
+
+  /** @throws when nothing can be read from where they are */
+  reach(): Promise<void> {
+    return this.store.reach();
   }
 
   /** Reads the whole file. */
   async check(name: string): Promise<FileState> {
     const manifest = await this.manifest(name);
     if (!manifest) return 'no_manifest';
-    const found = await digestOf(this.pathsOf(name).data);
+    const found = await digestOf(this.store, name);
     if (!found) return 'no_file';
     return found.sha256 === manifest.sha256 && found.bytes === manifest.bytes ? 'whole' : 'changed';
   }
 
   /** Its rows as they were written, so many at a time. */
   async *read(name: string, atOnce: number): AsyncGenerator<string[]> {
-    const source = createReadStream(this.pathsOf(name).data);
+    const source = await this.store.open(dataOf(name));
+    if (!source) throw new Error(`the file of ${name} is gone`);
     const unpacked = createGunzip();
     source.once('error', (error) => unpacked.destroy(error));
     source.pipe(unpacked);
@@ -111,52 +118,49 @@ export class ArchiveFiles {
 
   /** What was never finished. */
   async discard(name: string): Promise<void> {
-    const { part, data, manifest } = this.pathsOf(name);
-    for (const path of [part, data, `${manifest}.part`]) await rm(path, { force: true });
-  }
-
-  private pathsOf(name: string): Paths {
-    tableOfArchive(name);
-    const data = join(this.folder, `${name}.ndjson.gz`);
-    return { name, folder: this.folder, data, part: `${data}.part`, manifest: join(this.folder, `${name}.json`) };
+    for (const file of [dataOf(name), manifestOf(name)]) await this.store.remove(file);
   }
 }
 
-interface Paths {
-  name: string;
-  folder: string;
-  data: string;
-  part: string;
-  manifest: string;
+function dataOf(name: string): string {
+  tableOfArchive(name);
+  return `${name}.ndjson.gz`;
+}
+
+function manifestOf(name: string): string {
+  tableOfArchive(name);
+  return `${name}.json`;
 }
 
 /** Writes one archive. Compression is done beside the loop, in the threads of zlib. */
 export class ArchiveWriter {
   private readonly packed = createGzip();
   private readonly lines: Hash = createHash('sha256');
+  private readonly bytes = createHash('sha256');
+  private readonly done: Promise<void>;
+  private size = 0;
   private rows = 0;
   private firstId = '';
   private lastId = '';
   /** Characters, before compression. */
   written = 0;
 
-  private constructor(
-    private readonly paths: Paths,
-    private readonly sink: WriteStream,
-    private readonly done: Promise<void>,
-  ) {}
-
-  static async open(paths: Paths): Promise<ArchiveWriter> {
-    const file = await open(paths.part, 'w', 0o600);
-    const sink = file.createWriteStream({ flush: true });
-    const done = finished(sink);
-    const writer = new ArchiveWriter(paths, sink, done);
-    writer.packed.once('error', (error) => sink.destroy(error));
-    sink.once('error', () => writer.packed.destroy());
-    writer.packed.pipe(sink);
+  constructor(
+    private readonly name: string,
+    private readonly store: ArchiveStore,
+    private readonly file: NewFile,
+  ) {
+    const { sink } = file;
+    this.done = finished(sink);
+    this.packed.once('error', (error) => sink.destroy(error));
+    sink.once('error', () => this.packed.destroy());
+    this.packed.on('data', (chunk: Buffer) => {
+      this.bytes.update(chunk);
+      this.size += chunk.length;
+    });
+    this.packed.pipe(sink);
     // Awaited in finish(); a failure before that must not end the program.
-    done.catch(() => undefined);
-    return writer;
+    this.done.catch(() => undefined);
   }
 
   async add(row: { id: string; line: string }): Promise<void> {
@@ -169,43 +173,35 @@ export class ArchiveWriter {
     if (!this.packed.write(text)) await Promise.race([once(this.packed, 'drain'), this.done]);
   }
 
-  /** Closes what is open; what is left on disk has no manifest. */
+  /** Closes what is open; what is left has no manifest. */
   async abort(): Promise<void> {
     this.packed.destroy();
-    this.sink.destroy();
-    await this.done.catch(() => 'given up');
+    await this.file.drop();
   }
 
-  /** On disk, with its manifest, when this resolves. */
+  /** Durable and read back, with its manifest, when this resolves. */
   async finish(): Promise<Manifest> {
-    const { paths } = this;
+    const { name, store } = this;
     this.packed.end();
-    await this.done;
-    await rename(paths.part, paths.data);
-    await syncFolder(paths.folder);
-    const found = await digestOf(paths.data);
-    if (!found) throw new Error(`the file of ${paths.name} is gone`);
+    await this.file.keep();
+    const written = { bytes: this.size, sha256: this.bytes.digest('hex') };
+    const found = await digestOf(store, name);
+    if (found?.bytes !== written.bytes || found.sha256 !== written.sha256)
+      throw new Error(`the file of ${name} is ${found ? 'not what was written' : 'gone'}`);
     const manifest: Manifest = {
       version: 1,
-      name: paths.name,
-      table: tableOfArchive(paths.name),
+      name,
+      table: tableOfArchive(name),
       rows: this.rows,
       first_id: this.firstId,
       last_id: this.lastId,
-      ...found,
+      ...written,
       lines_sha256: this.lines.digest('hex'),
       written_at: new Date().toISOString(),
     };
-    const part = `${paths.manifest}.part`;
-    const file = await open(part, 'w', 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(part, paths.manifest);
-    await syncFolder(paths.folder);
+    const file = await store.create(manifestOf(name));
+    file.sink.end(`${JSON.stringify(manifest, null, 2)}\n`);
+    await file.keep();
     return manifest;
   }
 }
@@ -214,32 +210,16 @@ export function digestOfLine(line: string): string {
   return createHash('sha256').update(line).digest('hex');
 }
 
-async function digestOf(path: string): Promise<{ bytes: number; sha256: string } | null> {
+async function digestOf(store: ArchiveStore, name: string): Promise<{ bytes: number; sha256: string } | null> {
+  const source: Readable | null = await store.open(dataOf(name));
+  if (!source) return null;
   const hash = createHash('sha256');
   let bytes = 0;
-  try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      bytes += chunk.length;
-    }
-  } catch (error) {
-    return orNullWhenMissing(error as NodeJS.ErrnoException);
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
   }
   return { bytes, sha256: hash.digest('hex') };
-}
-
-function orNullWhenMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** At line feeds alone: newer readlines split at separators as well, which JSON leaves in a text as they are. */

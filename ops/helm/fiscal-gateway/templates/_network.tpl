@@ -25,6 +25,17 @@
 {{- end }}
 {{- end }}
 
+{{- define "fg.egressArchive" -}}
+{{- if .Values.archive.bucket.name }}
+- ports:
+    - { protocol: TCP, port: {{ .Values.networkPolicy.archive.port }} }
+  {{- with .Values.networkPolicy.archive.to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "fg.egressQueue" -}}
 {{- if ne .Values.queue.mode "postgres" }}
 - ports:

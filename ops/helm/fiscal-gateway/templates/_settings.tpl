@@ -143,3 +143,29 @@ initContainers:
   - {{ include "fg.migrationContainer" . | nindent 4 | trim }}
 {{- end }}
 {{- end }}
+
+{{/* Where the archive is; nothing where there is none. */}}
+{{- define "fg.archiveEnv" -}}
+{{- if .Values.archive.existingClaim }}
+- name: ARCHIVE_DIR
+  value: /archive
+{{- end }}
+{{- with .Values.archive.bucket }}
+{{- if .name }}
+- name: ARCHIVE_BUCKET
+  value: {{ .name | quote }}
+{{- with .endpoint }}
+- name: ARCHIVE_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- with .region }}
+- name: ARCHIVE_REGION
+  value: {{ . | quote }}
+{{- end }}
+{{- if .existingSecret }}
+{{ include "fg.fromSecret" (dict "name" "ARCHIVE_ACCESS_KEY_ID" "secret" .existingSecret "key" .accessKeyIdKey) }}
+{{ include "fg.fromSecret" (dict "name" "ARCHIVE_SECRET_ACCESS_KEY" "secret" .existingSecret "key" .secretAccessKeyKey) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { ArchiveFiles, PARTITIONED_TABLES, type RunStatement } from '#ledger';
+import { archiveInFolder, PARTITIONED_TABLES, type RunStatement } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { PARTITION_OPTIONS, PartitionKeeper } from '../partition-keeper.js';
 
@@ -98,9 +98,15 @@ export async function deliver(count: number, given: Made): Promise<string[]> {
 }
 
 export function keeper(options: Partial<typeof PARTITION_OPTIONS> & { folder?: string } = {}): PartitionKeeper {
+  const { folder, ...others } = options;
   return new PartitionKeeper(
     at.database.url,
-    { ...PARTITION_OPTIONS, ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30, folder: null }, ...options },
+    {
+      ...PARTITION_OPTIONS,
+      ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30 },
+      archive: folder === undefined ? null : archiveInFolder(folder),
+      ...others,
+    },
     logger,
   );
 }
@@ -109,8 +115,9 @@ export function keeper(options: Partial<typeof PARTITION_OPTIONS> & { folder?: s
 export function keeperProgram(): string {
   const keeperModule = new URL('../partition-keeper.ts', import.meta.url).href;
   return `
+    import { archiveInFolder } from '#ledger';
     import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(keeperModule)};
-    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, folder: ${JSON.stringify(at.folder)}, rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
+    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, archive: archiveInFolder(${JSON.stringify(at.folder)}), rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
     console.log('up');
@@ -166,7 +173,7 @@ export async function archived(): Promise<string[]> {
   const { rows } = await at.owner.query<{ name: string }>(
     `SELECT name FROM archives WHERE state IN ('written', 'removed', 'restored') ORDER BY name`,
   );
-  const files = new ArchiveFiles(at.folder);
+  const files = archiveInFolder(at.folder);
   const lines: string[] = [];
   for (const { name } of rows) {
     expect([name, await files.check(name)]).toEqual([name, 'whole']);

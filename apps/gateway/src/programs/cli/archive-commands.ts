@@ -1,20 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
 import {
-  ArchiveFiles,
+  archiveOf,
   beginRestore,
   findArchive,
   isArchiveName,
   listArchives,
   restoreRows,
   tableOfArchive,
+  type ArchiveFiles,
   type ArchiveRow,
+  type ArchiveSettings,
   type FileState,
   type RunStatement,
 } from '#ledger';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { PLATFORM } from '../../http/roles.js';
-import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import type { Program } from './actor.js';
 import type { Given, ReadCommand } from './read-arguments.js';
@@ -37,7 +38,7 @@ export class ArchiveCommands {
   constructor(
     private readonly prisma: PrismaService,
     private readonly changes: AuditedChange,
-    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'ARCHIVE_DIR'>,
+    @Inject(SETTINGS_TOKEN) private readonly settings: ArchiveSettings,
   ) {}
 
   /** @returns what is printed @throws UsageError */
@@ -121,8 +122,9 @@ export class ArchiveCommands {
   }
 
   private files(): ArchiveFiles {
-    if (this.settings.ARCHIVE_DIR === undefined) throw new UsageError('ARCHIVE_DIR is not set: no folder of archives');
-    return new ArchiveFiles(this.settings.ARCHIVE_DIR);
+    const files = archiveOf(this.settings);
+    if (!files) throw new UsageError('Neither ARCHIVE_DIR nor ARCHIVE_BUCKET is set: there is no archive to read.');
+    return files;
   }
 
   private statements(): RunStatement {

@@ -12,8 +12,8 @@ import { NestFactory } from '@nestjs/core';
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
-import { ArchiveFiles } from '#ledger';
-import { createLogger, NestLogger } from '#runtime';
+import { ARCHIVE_SETTINGS, archiveInFolder } from '#ledger';
+import { createLogger, NestLogger, readSettings } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { selfSigned } from '../../../../../libs/messages/src/testing/certificates.js';
 import { until } from '../../../../../libs/runtime/src/testing/until.js';
@@ -22,6 +22,7 @@ import { isClientSecret } from '../../access/oauth/client-secret.js';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';
+import { checkArchive } from './doctor/check-archive.js';
 import { checkPooler } from './doctor/check-pooler.js';
 import { checkSurroundings } from './doctor/check-surroundings.js';
 import { OperatorDoctor } from './doctor/operator-doctor.js';
@@ -351,7 +352,7 @@ describe('archive', () => {
        VALUES ('att_1', 'rcp_1', 'dev_1', 1, 'rejected', '{}', '\\x0001ff', 'rly_1', now())`,
     );
     line = (await owner.query<{ line: string }>(`SELECT attempt_line(a) AS line FROM attempts a`)).rows[0]?.line ?? '';
-    const writer = await new ArchiveFiles(folder).begin(name);
+    const writer = await archiveInFolder(folder).begin(name);
     await writer.add({ id: 'att_1', line });
     const { sha256, bytes } = await writer.finish();
     await owner.query('DELETE FROM attempts');
@@ -384,6 +385,15 @@ describe('archive', () => {
     expect(await run('archive', 'verify', '--name', name)).toMatchObject({ wrong: [{ name, state: 'changed' }] });
     await expect(run('archive', 'restore', name, '--reason', 'why')).rejects.toThrow(/is not whole/);
     expect((await owner.query('SELECT FROM attempts')).rowCount).toBe(0);
+  });
+
+  test('the doctor says why a bucket cannot be read', async () => {
+    const settings = readSettings(ARCHIVE_SETTINGS, {
+      ...{ ARCHIVE_BUCKET: 'fiscal-archive', ARCHIVE_ENDPOINT: 'http://127.0.0.1:1' },
+      ...{ ARCHIVE_ACCESS_KEY_ID: 'id', ARCHIVE_SECRET_ACCESS_KEY: 'secret' },
+    });
+    const [finding] = await checkArchive(app.get(PrismaService), settings);
+    expect(finding).toMatchObject({ state: 'warn', found: expect.stringMatching(/ECONNREFUSED/) as unknown });
   });
 
   test('the doctor says where an archive was begun and not finished', async () => {

@@ -1,15 +1,15 @@
 import { newestArchives, type ArchiveFiles, type RunStatement } from '#ledger';
 import type { Logger } from '#runtime';
 
-/** One of them may be lost; a folder without any is another one. */
+/** One of them may be lost; a place without any is another one. */
 const KNOWN_ARCHIVES = 5;
 
 /**
- * An empty folder, or that of another installation, would part the archives: nothing leaves for it.
+ * An empty folder or bucket, or that of another installation, would part the archives: nothing leaves for it.
  * @param of what the caller archives
  * @throws
  */
-export async function expectKnownFolder(
+export async function expectKnownPlace(
   run: RunStatement,
   of: 'attempts' | 'partitions',
   files: ArchiveFiles,
@@ -17,7 +17,7 @@ export async function expectKnownFolder(
 ): Promise<void> {
   const names = await newestArchives(run, { of, limit: KNOWN_ARCHIVES });
   for (const name of names) {
-    // One that cannot be read says nothing about the folder: the next one may.
+    // One that cannot be read says nothing about the place: the next one may.
     const manifest = await files.manifest(name).catch((error: unknown) => {
       logger.error({ err: error, archive: name }, 'the manifest of an archive cannot be read');
       return null;
@@ -26,6 +26,6 @@ export async function expectKnownFolder(
   }
   if (names.length > 0)
     throw new Error(
-      `ARCHIVE_DIR has none of the newest archives (${names.join(', ')}): nothing leaves for this folder`,
+      `the folder or bucket has none of the newest archives (${names.join(', ')}): nothing leaves for it`,
     );
 }

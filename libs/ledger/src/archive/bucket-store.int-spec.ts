@@ -1,0 +1,168 @@
+// Promise: a bucket that is away, shut, silent, endless or forgetful is never taken for one without the file, and never for one that has it.
+import { text } from 'node:stream/consumers';
+import { answer, MisbehavingServer, type Reaction } from '../../../local-api/src/testing/misbehaving-server.js';
+import { archiveIn, ARCHIVE_PLACES, OwnBucketServer, type ArchivePlace } from '../testing/archive-places.js';
+import { ArchiveFiles } from './archive-files.js';
+import { BucketStore, type Bucket } from './bucket-store.js';
+
+const NAME = `attempts-${'1'.repeat(26)}`;
+const KEYS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+const SILENT_MS = 300;
+const bucketAt = (endpoint: string, over: Partial<Bucket> = {}): Bucket => ({
+  ...{ name: 'fiscal-archive', prefix: 'prod/', endpoint, keys: KEYS },
+  ...over,
+});
+
+/** A line has all that JSON leaves as it is, separators of lines among it. */
+const LINES = ['{"n": 1, "чек": "1\u2028\u2029\u0085"}', '{}', JSON.stringify({ bytes: 'é'.repeat(200_000) })];
+
+describe.each(ARCHIVE_PLACES)('%s', (_kind, open) => {
+  let place: ArchivePlace;
+  let files: ArchiveFiles;
+  beforeAll(async () => {
+    place = await open();
+    files = archiveIn(place.settings);
+  });
+  afterAll(() => place?.close());
+  afterEach(() => place.empty());
+
+  async function write(lines: readonly string[]): Promise<void> {
+    const writer = await files.begin(NAME);
+    for (const [n, line] of lines.entries()) await writer.add({ id: `att_${String(n)}`, line });
+    expect(await writer.finish()).toMatchObject({
+      rows: lines.length,
+      first_id: 'att_0',
+      last_id: `att_${lines.length - 1}`,
+    });
+  }
+
+  test('gives back what was written, in groups, and says that it is whole', async () => {
+    await write(LINES);
+    const groups: string[][] = [];
+    for await (const group of files.read(NAME, 2)) groups.push(group);
+    expect(groups).toEqual([LINES.slice(0, 2), LINES.slice(2)]);
+    expect(await files.check(NAME)).toBe('whole');
+    expect(await place.list()).toHaveLength(2);
+  });
+
+  test('has nothing before the end, and nothing of what was given up', async () => {
+    const writer = await files.begin(NAME);
+    await writer.add({ id: 'att_0', line: String(LINES[2]) });
+    expect([await files.manifest(NAME), await files.check(NAME)]).toEqual([null, 'no_manifest']);
+    await writer.abort();
+    await files.discard(NAME);
+    expect(await place.list()).toEqual([]);
+    await files.discard(NAME);
+  });
+
+  test('says what is lost and what was changed', async () => {
+    await write(LINES);
+    await place.put(`${NAME}.ndjson.gz`, Buffer.from('something else'));
+    expect(await files.check(NAME)).toBe('changed');
+    await place.remove(`${NAME}.ndjson.gz`);
+    expect(await files.check(NAME)).toBe('no_file');
+    await expect(files.read(NAME, 1).next()).rejects.toThrow(/is gone/);
+    await place.put(`${NAME}.json`, Buffer.from('{"version": 2}'));
+    await expect(files.check(NAME)).rejects.toThrow(/none of this version/);
+    await files.reach();
+  });
+});
+
+describe('a server of buckets', () => {
+  let server: OwnBucketServer;
+  beforeAll(async () => {
+    server = await OwnBucketServer.start();
+  });
+  afterAll(() => server?.close());
+
+  test.each<[string, Partial<Bucket>, RegExp]>([
+    ['has no such bucket', { name: 'no-such-bucket' }, /bucket does not exist/],
+    ['knows another secret', { keys: { ...KEYS, secretAccessKey: 'other' } }, /signature we calculated does not match/],
+    [
+      'knows no such key',
+      { keys: { accessKeyId: 'other', secretAccessKey: 'other' } },
+      /Access Key Id you provided does not exist/,
+    ],
+  ])('that %s is no bucket without the file', async (_what, over, message) => {
+    const store = new BucketStore(bucketAt(server.endpoint, over));
+    for (const act of [() => store.open('a.json'), () => store.reach(), () => store.remove('a.json')])
+      await expect(act()).rejects.toThrow(message);
+    const file = await store.create('a.json');
+    file.sink.end('{}');
+    await expect(file.keep()).rejects.toThrow(message);
+  });
+
+  test('that stands still is given up, and asked anew when it goes on', async () => {
+    const store = new BucketStore(bucketAt(server.endpoint), SILENT_MS);
+    const file = await store.create('a.json');
+    file.sink.end('{}');
+    await file.keep();
+    server.suspend();
+    await expect(store.open('a.json')).rejects.toThrow(/tim(ed|e).?out/i);
+    server.resume();
+    const found = await store.open('a.json');
+    expect(found && (await text(found))).toBe('{}');
+  });
+});
+
+describe('an answer', () => {
+  let server: MisbehavingServer | null = null;
+  afterEach(() => server?.close());
+
+  async function storeThat(react: Reaction): Promise<BucketStore> {
+    server = new MisbehavingServer(react);
+    return new BucketStore(bucketAt(await server.listen()), SILENT_MS);
+  }
+  const refusal = (status: number, code: string): string =>
+    answer(status, `<Error><Code>${code}</Code><Message>${code}</Message></Error>`, {
+      'Content-Type': 'application/xml',
+    });
+  const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-length: ${String(length)}\r\n\r\n`;
+
+  test('that stops half-way is given up', async () => {
+    const store = await storeThat((socket) => socket.write(`${head(10)}half`));
+    await expect(store.open('a.json')).rejects.toThrow();
+  });
+
+  test('that is cut off half-way is no file', async () => {
+    const store = await storeThat((socket) => socket.end(`${head(10)}half`));
+    await expect(store.open('a.json')).rejects.toThrow();
+  });
+
+  test('without an end is not kept in memory', async () => {
+    const megabyte = Buffer.alloc(2 ** 20);
+    const store = await storeThat((socket) => {
+      socket.write(head(2 ** 40));
+      const more = (): void => {
+        while (socket.writable && socket.write(megabyte));
+      };
+      socket.on('drain', more);
+      more();
+    });
+    await expect(store.open('a.json')).rejects.toThrow(/larger than any archive/);
+  });
+
+  test('of 403 is not that there is none', async () => {
+    const store = await storeThat((socket) => socket.write(refusal(403, 'AccessDenied')));
+    await expect(store.open('a.json')).rejects.toThrow('AccessDenied');
+  });
+
+  test('of 503 is asked for again', async () => {
+    const store = await storeThat((socket, _request, { requests }) =>
+      socket.write(requests.length === 1 ? refusal(503, 'SlowDown') : `${head(2)}{}`),
+    );
+    const found = await store.open('a.json');
+    expect(found && (await text(found))).toBe('{}');
+    expect(server?.requests).toHaveLength(2);
+  });
+
+  test('that keeps nothing of what it took gives no manifest', async () => {
+    const store = await storeThat((socket, request) =>
+      socket.write(request.head.startsWith('PUT') ? head(0) : refusal(404, 'NoSuchKey')),
+    );
+    const writer = await new ArchiveFiles(store).begin(NAME);
+    await writer.add({ id: 'att_0', line: '{}' });
+    await expect(writer.finish()).rejects.toThrow(/is gone/);
+    expect(server?.requests.map((request) => request.head.slice(0, 3))).toEqual(['PUT', 'GET']);
+  });
+});
