@@ -8,12 +8,14 @@ export interface CommandEnd {
   stderr: string;
 }
 
+type Surroundings = Pick<TestSystem, 'database' | 'secretsKey'> & { settings?: Record<string, string> };
+
 const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** The gateway's command line, as an operator runs it beside the system. */
-export function commandLine({ database, secretsKey }: TestSystem, ...args: string[]): Promise<CommandEnd> {
+export function commandLine({ database, secretsKey, settings }: Surroundings, ...args: string[]): Promise<CommandEnd> {
   const command = ['dist/apps/gateway/src/programs/cli/main.js', ...args];
-  const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, SECRETS_KEY: secretsKey };
+  const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, SECRETS_KEY: secretsKey, ...settings };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, command, { env, maxBuffer: MOST_OUTPUT_BYTES }, (_error, stdout, stderr) =>
       resolve({ status: child.exitCode, stdout, stderr }),

@@ -1,6 +1,7 @@
 import { origin, parsed, path, SettingsError, text, type Settings } from '#runtime';
 import { ArchiveFiles } from './archive-files.js';
-import { BucketStore, type Bucket } from './bucket-store.js';
+import { BucketStore } from './bucket-store.js';
+import type { Bucket } from './s3-objects.js';
 import { FolderStore } from './folder-store.js';
 
 /** Where archives are: those of relays, which write them, and of the operator's commands. .env.example says what each is for. */

@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers';
 import { answer, MisbehavingServer, type Reaction } from '../../../local-api/src/testing/misbehaving-server.js';
 import { archiveIn, ARCHIVE_PLACES, OwnBucketServer, type ArchivePlace } from '../testing/archive-places.js';
 import { ArchiveFiles } from './archive-files.js';
-import { BucketStore, type Bucket } from './bucket-store.js';
+import { BucketStore } from './bucket-store.js';
+import type { Bucket } from './s3-objects.js';
 
 const NAME = `attempts-${'1'.repeat(26)}`;
 const KEYS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
