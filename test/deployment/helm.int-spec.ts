@@ -31,7 +31,12 @@ const CASES: Readonly<Record<string, Values>> = {
     archive: {
       bucket: {
         ...{ name: 'fiscal-archive/prod', endpoint: 'https://s3.example.uz', region: 'tas-1' },
-        ...{ existingSecret: 'bucket', accessKeyIdKey: 'id', secretAccessKeyKey: 'secret' },
+        ...{
+          existingSecret: 'bucket',
+          gatewaySecret: 'bucket-reader',
+          accessKeyIdKey: 'id',
+          secretAccessKeyKey: 'secret',
+        },
       },
     },
     networkPolicy: { archive: { to: [{ ipBlock: { cidr: '10.4.0.0/28' } }], port: 9000 } },
@@ -98,6 +103,7 @@ test.each<[string, Values]>([
   ['a setting in small letters', { gateway: { settings: { log_level: 'info' } } }],
   ['sentinels without hosts', { queue: { mode: 'sentinel' } }],
   ['certificates of callers without an ingress', { ingress: { mtls: { enabled: true } } }],
+  ['a key without a bucket', { archive: { bucket: { existingSecret: 'bucket' } } }],
   ['a claim beside a bucket', { archive: { existingClaim: 'old', bucket: { name: 'fiscal-archive' } } }],
   ['another database', { database: { mode: 'sqlite' } }],
 ])('refused: %s', (_what, others) => {
@@ -265,9 +271,9 @@ testRendered('the archive is written by relays and read by gateways, and only wh
 testRendered(
   'a bucket is what relays write to and gateways read, with its key from a secret, and both may reach it',
   () => {
-    for (const [kind, ending, table] of [
-      ['StatefulSet', '-relay', RELAY_SETTINGS],
-      ['Deployment', '-gateway', GATEWAY_SETTINGS],
+    for (const [kind, ending, table, secret] of [
+      ['StatefulSet', '-relay', RELAY_SETTINGS, 'bucket'],
+      ['Deployment', '-gateway', GATEWAY_SETTINGS, 'bucket-reader'],
     ] as const) {
       const [container] = podOf(only('a bucket', kind, ending))!.containers;
       const settings = readSettings(table, environmentOf(container!));
@@ -277,12 +283,13 @@ testRendered(
       });
       checkArchiveSettings(settings);
       expect(container!.env.filter(({ name }) => /^ARCHIVE_.*KEY/.test(name))).toMatchObject([
-        { name: 'ARCHIVE_ACCESS_KEY_ID', valueFrom: { secretKeyRef: { name: 'bucket', key: 'id' } } },
-        { name: 'ARCHIVE_SECRET_ACCESS_KEY', valueFrom: { secretKeyRef: { name: 'bucket', key: 'secret' } } },
+        { name: 'ARCHIVE_ACCESS_KEY_ID', valueFrom: { secretKeyRef: { name: secret, key: 'id' } } },
+        { name: 'ARCHIVE_SECRET_ACCESS_KEY', valueFrom: { secretKeyRef: { name: secret, key: 'secret' } } },
       ]);
       const policy = JSON.stringify(only('a bucket', 'NetworkPolicy', ending));
       expect(policy).toContain('10.4.0.0/28');
-      expect(JSON.stringify(only('as it comes', 'NetworkPolicy', ending))).not.toContain('9000');
+      const ports = JSON.stringify(only('as it comes', 'NetworkPolicy', ending));
+      expect(ports.match(/"port":443/g) ?? []).toHaveLength(ending === '-gateway' ? 1 : 0);
     }
   },
 );

@@ -36,6 +36,7 @@ export {
   type FileState,
   type Manifest,
 } from './archive/archive-files.js';
+export { StoreUnavailable } from './archive/archive-store.js';
 export {
   ARCHIVE_SETTINGS,
   archiveInFolder,

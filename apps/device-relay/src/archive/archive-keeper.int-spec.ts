@@ -171,14 +171,19 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     import { archiveOf } from '#ledger';
     import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
     const options = { ...ARCHIVE_OPTIONS, keepDays: 395, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
-    const logger = { info: () => undefined, warn: () => undefined };
-    const keeper = new ArchiveKeeper(${JSON.stringify(database.url)}, archiveOf(${JSON.stringify(place.settings)}), options, logger);
+    const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const files = archiveOf(${JSON.stringify(place.settings)});
+    // What a bucket needs is loaded before the time counts.
+    await files.prepare();
+    const keeper = new ArchiveKeeper(${JSON.stringify(database.url)}, files, options, logger);
     console.log('up');
     while (await keeper.run());`;
+    let unfinished = 0;
     const killed = await killRounds(
       script,
       (round) => 20 + 35 * round,
       async () => {
+        unfinished += (await archives()).filter(({ state }) => state === 'writing' || state === 'written').length;
         // What has left stands in an archive that is whole.
         const here = new Set((await attempts()).map(({ id }) => id));
         const { rows } = await owner.query<{ id: string; archive: string }>(
@@ -190,6 +195,7 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
       },
     );
     expect(killed).toBeGreaterThan(0);
+    expect(unfinished).toBeGreaterThan(0);
 
     // The server ends the session of a killed keeper when it notices; until then its lock stands.
     const deadline = Date.now() + 60_000;

@@ -68,6 +68,7 @@ export class ArchiveKeeper {
   /** The round under way ends soon; what it leaves is found by the next one. */
   stop(): void {
     this.isStopping = true;
+    this.files.end();
   }
 
   private async work(run: RunStatement): Promise<boolean> {

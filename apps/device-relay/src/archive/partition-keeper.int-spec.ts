@@ -22,6 +22,7 @@ import {
   suffix,
   tables,
 } from './testing/aged-partitions.js';
+import { archiveIn, openBucket } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { killRounds } from './testing/kill-rounds.js';
 
 beforeEach(openAged);
@@ -91,6 +92,29 @@ describe('months that are over', () => {
     await keeper({ folder: at.folder }).run();
     expect(await released()).toEqual([]);
     expect((await archived()).sort()).toEqual([...before].sort());
+  });
+
+  test('a bucket takes them as a folder does; while it is away nothing is dropped, and nothing archived anew', async () => {
+    const bucket = await openBucket();
+    try {
+      await deliver(40, { month: -3 });
+      const before = await both();
+      const here = { archive: archiveIn(bucket.settings), maxRows: 30, rowsAtOnce: 7 };
+      const away = archiveIn({ ...bucket.settings, ARCHIVE_ENDPOINT: 'http://127.0.0.1:1' });
+      await stoppedBeforeDrop(here);
+      const recorded = `SELECT name, state FROM archives ORDER BY name`;
+      const { rows: written } = await at.owner.query<{ state: string }>(recorded);
+      await expect(keeper({ ...here, archive: away }).run()).rejects.toThrow(/ECONNREFUSED/);
+      expect((await at.owner.query(recorded)).rows).toEqual(written);
+      expect(await released()).toEqual([`webhook_attempts_${suffix(-3)}`]);
+      await keeper(here).run();
+      expect(await released()).toEqual([]);
+      expect((await archived(here.archive)).sort()).toEqual([...before].sort());
+      const { rows: states } = await at.owner.query<{ state: string }>(recorded);
+      expect(states.map(({ state }) => state)).toEqual(written.map(() => 'removed'));
+    } finally {
+      await bucket.close();
+    }
   });
 
   test('the database drops none of which the files hold another number of rows', async () => {

@@ -14,6 +14,7 @@ import {
   releasedPartitions,
   releaseEventPartitions,
   releaseWebhookPartitions,
+  StoreUnavailable,
   type ArchiveFiles,
   type ArchiveRow,
   type ReleasedPartition,
@@ -91,6 +92,7 @@ export class PartitionKeeper {
   /** The round under way ends soon; what it leaves is found by the next one. */
   stop(): void {
     this.isStopping = true;
+    this.files?.end();
   }
 
   private async work(run: RunStatement): Promise<void> {
@@ -199,6 +201,8 @@ export class PartitionKeeper {
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
   private async stateOf(run: RunStatement, files: ArchiveFiles, { name, state }: ArchiveRow): Promise<string> {
     const found = await files.check(name).catch((error: unknown) => {
+      // Of a bucket that is away for a moment nothing is written anew.
+      if (error instanceof StoreUnavailable) throw error;
       this.logger.error({ err: error, archive: name }, 'an archive cannot be read');
       return 'changed';
     });

@@ -67,9 +67,9 @@ export class ArchiveFiles {
 
   /** Null: it has none. @throws when it cannot be read */
   async manifest(name: string): Promise<Manifest | null> {
-    const source = await this.store.open(manifestOf(name));
-    if (!source) return null;
-    const manifest = JSON.parse((await source.toArray()).join('')) as Partial<Manifest>;
+    const text = await textOf(this.store, manifestOf(name));
+    if (text === null) return null;
+    const manifest = JSON.parse(text) as Partial<Manifest>;
     if (manifest.version !== 1 || manifest.name !== name || manifest.table !== tableOfArchive(name))
       throw new Error(`the manifest of ${name} is none of this version`);
     return manifest as Manifest;
@@ -83,6 +83,16 @@ export class ArchiveFiles {
   /** @throws when nothing can be read from where they are */
   reach(): Promise<void> {
     return this.store.reach();
+  }
+
+  /** Before the first is begun. @throws when none could be written */
+  prepare(): Promise<void> {
+    return this.store.prepare();
+  }
+
+  /** Who stops does not wait for them. */
+  end(): void {
+    this.store.end();
   }
 
   /** Reads the whole file. */
@@ -199,15 +209,23 @@ export class ArchiveWriter {
       lines_sha256: this.lines.digest('hex'),
       written_at: new Date().toISOString(),
     };
+    const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const file = await store.create(manifestOf(name));
-    file.sink.end(`${JSON.stringify(manifest, null, 2)}\n`);
+    file.sink.end(text);
     await file.keep();
+    if ((await textOf(store, manifestOf(name))) !== text)
+      throw new Error(`the manifest of ${name} is not what was written`);
     return manifest;
   }
 }
 
 export function digestOfLine(line: string): string {
   return createHash('sha256').update(line).digest('hex');
+}
+
+async function textOf(store: ArchiveStore, file: string): Promise<string | null> {
+  const source = await store.open(file);
+  return source && Buffer.concat((await source.toArray()) as Buffer[]).toString('utf8');
 }
 
 async function digestOf(store: ArchiveStore, name: string): Promise<{ bytes: number; sha256: string } | null> {

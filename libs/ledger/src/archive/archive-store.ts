@@ -14,6 +14,15 @@ export interface ArchiveStore {
   sync(): Promise<void>;
   /** @throws when nothing can be read from it: it is away, shut, or not there */
   reach(): Promise<void>;
+  /** It can take files: a folder is made where there is none. @throws when it cannot */
+  prepare(): Promise<void>;
+  /** What is under way fails soon, and all that comes after it. */
+  end(): void;
+}
+
+/** Nothing can be said about a file: its store is away, shut or silent. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
 }
 
 export interface NewFile {

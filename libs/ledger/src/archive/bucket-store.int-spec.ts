@@ -1,8 +1,13 @@
 // Promise: a bucket that is away, shut, silent, endless or forgetful is never taken for one without the file, and never for one that has it.
-import { text } from 'node:stream/consumers';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
 import { answer, MisbehavingServer, type Reaction } from '../../../local-api/src/testing/misbehaving-server.js';
 import { archiveIn, ARCHIVE_PLACES, OwnBucketServer, type ArchivePlace } from '../testing/archive-places.js';
 import { ArchiveFiles } from './archive-files.js';
+import { StoreUnavailable } from './archive-store.js';
 import { BucketStore } from './bucket-store.js';
 import type { Bucket } from './s3-objects.js';
 
@@ -100,6 +105,10 @@ describe('a server of buckets', () => {
     await file.keep();
     server.suspend();
     await expect(store.open('a.json')).rejects.toThrow(/tim(ed|e).?out/i);
+    const patient = new BucketStore(bucketAt(server.endpoint));
+    const underWay = patient.open('a.json');
+    setTimeout(() => patient.end(), 50);
+    await expect(underWay).rejects.toThrow(/abort/i);
     server.resume();
     const found = await store.open('a.json');
     expect(found && (await text(found))).toBe('{}');
@@ -143,6 +152,21 @@ describe('an answer', () => {
     await expect(store.open('a.json')).rejects.toThrow(/larger than any archive/);
   });
 
+  test('of 404 without an end is not kept in memory either', async () => {
+    let sent = 0;
+    const megabyte = Buffer.alloc(2 ** 20);
+    const store = await storeThat((socket) => {
+      socket.write('HTTP/1.1 404 Not Found\r\n\r\n');
+      const more = (): void => {
+        while (socket.writable && socket.write(megabyte)) sent += 1;
+      };
+      socket.on('drain', more);
+      more();
+    });
+    await expect(store.open('a.json')).rejects.toThrow(StoreUnavailable);
+    expect(sent).toBeLessThan(64);
+  });
+
   test('of 403 is not that there is none', async () => {
     const store = await storeThat((socket) => socket.write(refusal(403, 'AccessDenied')));
     await expect(store.open('a.json')).rejects.toThrow('AccessDenied');
@@ -156,14 +180,64 @@ describe('an answer', () => {
     expect(found && (await text(found))).toBe('{}');
     expect(server?.requests).toHaveLength(2);
   });
+});
 
-  test('that keeps nothing of what it took gives no manifest', async () => {
-    const store = await storeThat((socket, request) =>
-      socket.write(request.head.startsWith('PUT') ? head(0) : refusal(404, 'NoSuchKey')),
-    );
-    const writer = await new ArchiveFiles(store).begin(NAME);
+describe('a bucket that', () => {
+  let server: Server | null = null;
+  /** Headers of what was put, by name. */
+  const put = new Map<string, IncomingHttpHeaders>();
+  afterEach(() => server?.close());
+
+  /** Keeps what it is sent as far as `kept` says. It never asks for the rest of a request, as some servers and proxies do not. */
+  async function archiveThatKeeps(kept: (file: string, body: Buffer) => Buffer | null): Promise<ArchiveFiles> {
+    const objects = new Map<string, Buffer>();
+    server = createServer((request, response) => {
+      void buffer(request).then((body) => {
+        const file = /\/([^/?]+)\?/.exec(request.url ?? '')?.[1] ?? '';
+        const written = request.method === 'PUT' ? kept(file, body) : null;
+        if (request.method === 'PUT') put.set(file, request.headers);
+        if (written) objects.set(file, written);
+        const found = request.method === 'PUT' ? Buffer.alloc(0) : objects.get(file);
+        if (found) response.end(found);
+        else response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>');
+      });
+    });
+    server.on('checkContinue', () => undefined);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return new ArchiveFiles(new BucketStore(bucketAt(`http://127.0.0.1:${String(port)}`), SILENT_MS));
+  }
+
+  test.each<[string, (file: string, body: Buffer) => Buffer | null, RegExp]>([
+    ['keeps nothing', () => null, /is gone/],
+    [
+      'keeps other bytes',
+      (file, body) => (file.endsWith('gz') ? Buffer.from('other') : body),
+      /is not what was written/,
+    ],
+    [
+      'keeps no manifest',
+      (file, body) => (file.endsWith('gz') ? body : null),
+      /manifest of .* is not what was written/,
+    ],
+  ])('%s ends the archive', async (_what, kept, message) => {
+    const writer = await (await archiveThatKeeps(kept)).begin(NAME);
     await writer.add({ id: 'att_0', line: '{}' });
-    await expect(writer.finish()).rejects.toThrow(/is gone/);
-    expect(server?.requests.map((request) => request.head.slice(0, 3))).toEqual(['PUT', 'GET']);
+    await expect(writer.finish()).rejects.toThrow(message);
+  });
+
+  test('takes megabytes without being asked for them, each file with its MD5', async () => {
+    let stored: Buffer = Buffer.alloc(0);
+    const files = await archiveThatKeeps((file, body) => (file.endsWith('gz') ? (stored = body) : body));
+    const writer = await files.begin(NAME);
+    for (let row = 0; row < 4; row += 1)
+      await writer.add({ id: `att_${String(row)}`, line: randomBytes(2 ** 20).toString('hex') });
+    await writer.finish();
+    expect(stored.length).toBeGreaterThan(3 * 2 ** 20);
+    const md5 = createHash('md5').update(stored).digest('base64');
+    expect(put.get(`${NAME}.ndjson.gz`)).toMatchObject({ 'content-md5': md5 });
+    expect(put.get(`${NAME}.json`)).toHaveProperty('content-md5');
+    expect(await files.check(NAME)).toBe('whole');
   });
 });

@@ -15,6 +15,7 @@ const SILENT_MS = 15_000;
 export class BucketStore implements ArchiveStore {
   readonly maxCharacters = MOST_CHARACTERS;
   private loading: Promise<S3Objects> | null = null;
+  private readonly ending = new AbortController();
 
   constructor(
     private readonly bucket: Bucket,
@@ -64,9 +65,19 @@ export class BucketStore implements ArchiveStore {
     (await this.open('reached.json'))?.destroy();
   }
 
+  prepare(): Promise<void> {
+    return this.reach();
+  }
+
+  end(): void {
+    this.ending.abort();
+  }
+
   /** The client behind it, 0.1 s and some 20 MB, is loaded where there is a bucket only. */
   private objects(): Promise<S3Objects> {
-    this.loading ??= import('./s3-objects.js').then(({ S3Objects }) => new S3Objects(this.bucket, this.silentMs));
+    this.loading ??= import('./s3-objects.js').then(
+      ({ S3Objects }) => new S3Objects(this.bucket, { silentMs: this.silentMs, end: this.ending.signal }),
+    );
     return this.loading;
   }
 }

@@ -14,8 +14,6 @@ export class FolderStore implements ArchiveStore {
   constructor(private readonly folder: string) {}
 
   async create(file: string): Promise<NewFile> {
-    const made = await mkdir(this.folder, { recursive: true });
-    if (made !== undefined) await syncFolder(dirname(made));
     const path = join(this.folder, file);
     const part = partOf(path);
     const sink = (await open(part, 'w', 0o600)).createWriteStream({ flush: true });
@@ -56,6 +54,15 @@ export class FolderStore implements ArchiveStore {
 
   reach(): Promise<void> {
     return access(this.folder, constants.R_OK);
+  }
+
+  async prepare(): Promise<void> {
+    const made = await mkdir(this.folder, { recursive: true });
+    if (made !== undefined) await syncFolder(dirname(made));
+  }
+
+  end(): void {
+    // Nothing here waits for another machine for longer than the system does.
   }
 }
 

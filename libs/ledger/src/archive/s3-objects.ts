@@ -1,11 +1,15 @@
-import { addAbortSignal, Readable } from 'node:stream';
+import { createHash } from 'node:crypto';
+import { addAbortSignal, Readable, Transform } from 'node:stream';
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { StoreUnavailable } from './archive-store.js';
 
 /** What was written to a folder once, and copied into a bucket, is read as well; what is larger is none of ours. */
 const MOST_BYTES = 64 * 2 ** 20;
+/** Of an answer that is no object. */
+const MOST_BYTES_OF_REFUSAL = 2 ** 20;
 const CONNECTING_MS = 5_000;
 /** One request with its answer, however slowly it moves. */
-const REQUEST_MS = 120_000;
+const REQUEST_MS = 60_000;
 
 export interface Bucket {
   name: string;
@@ -19,14 +23,20 @@ export interface Bucket {
   keys?: { accessKeyId: string; secretAccessKey: string } | undefined;
 }
 
+export interface S3Bounds {
+  /** How long a connection may be without a byte. */
+  silentMs: number;
+  /** Ends what is under way. */
+  end: AbortSignal;
+}
+
 /** The objects of a bucket, each in one request. AWS's client is in this module alone, which is loaded where there is a bucket. */
 export class S3Objects {
   private readonly client: S3Client;
 
-  /** @param silentMs how long a connection may be without a byte */
   constructor(
     private readonly bucket: Bucket,
-    silentMs: number,
+    private readonly bounds: S3Bounds,
   ) {
     const { endpoint, keys } = bucket;
     const region = bucket.region ?? (endpoint === undefined ? undefined : 'us-east-1');
@@ -34,38 +44,72 @@ export class S3Objects {
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
       ...(region === undefined ? {} : { region }),
       ...(keys ? { credentials: keys } : {}),
-      // Servers other than Amazon's refuse trailers with checksums; every file is read back and compared by who writes it.
+      // Servers other than Amazon's refuse checksums that they do not know. What is put has an MD5, which all know.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
-        ...{ connectionTimeout: CONNECTING_MS, socketTimeout: silentMs },
+        ...{ connectionTimeout: CONNECTING_MS, socketTimeout: bounds.silentMs },
         ...{ requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
       },
+      // From 2 MiB on the client would wait for a "100 Continue", which not every server and proxy sends.
+      expectContinueHeader: false,
     });
+    this.boundAnswers();
   }
 
+  /** With its MD5: a bucket with a lock of objects takes nothing without. */
   async put(file: string, bytes: Buffer): Promise<void> {
-    const command = new PutObjectCommand({ ...this.address(file), Body: bytes });
-    await this.client.send(command, { abortSignal: AbortSignal.timeout(REQUEST_MS) });
+    const md5 = createHash('md5').update(bytes).digest('base64');
+    const command = new PutObjectCommand({ ...this.address(file), Body: bytes, ContentMD5: md5 });
+    await this.asked(() => this.client.send(command, { abortSignal: this.signal() }));
   }
 
-  /** The whole of it. Null: there is none. @throws when that could not be found out */
-  async get(file: string): Promise<Buffer[] | null> {
-    const abortSignal = AbortSignal.timeout(REQUEST_MS);
-    try {
-      const { Body: body } = await this.client.send(new GetObjectCommand(this.address(file)), { abortSignal });
-      if (!(body instanceof Readable)) throw new Error(`${file} was answered without a body`);
-      return await chunksOf(addAbortSignal(abortSignal, body), file);
-    } catch (error) {
-      // Not by its status: a bucket that is not there is a 404, too.
-      if (error instanceof NoSuchKey) return null;
-      throw error;
-    }
+  /** The whole of it. Null: there is none. @throws StoreUnavailable when that could not be found out */
+  get(file: string): Promise<Buffer[] | null> {
+    return this.asked(async () => {
+      const abortSignal = this.signal();
+      try {
+        const { Body: body } = await this.client.send(new GetObjectCommand(this.address(file)), { abortSignal });
+        if (!(body instanceof Readable)) throw new Error(`${file} was answered without a body`);
+        return (await addAbortSignal(abortSignal, body).toArray()) as Buffer[];
+      } catch (error) {
+        // Not by its status: a bucket that is not there is a 404, too.
+        if (error instanceof NoSuchKey) return null;
+        throw error;
+      }
+    });
   }
 
   async remove(file: string): Promise<void> {
     const command = new DeleteObjectCommand(this.address(file));
-    await this.client.send(command, { abortSignal: AbortSignal.timeout(REQUEST_MS) });
+    await this.asked(() => this.client.send(command, { abortSignal: this.signal() }));
+  }
+
+  private signal(): AbortSignal {
+    return AbortSignal.any([AbortSignal.timeout(REQUEST_MS), this.bounds.end]);
+  }
+
+  private async asked<T>(act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (error) {
+      const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      throw new StoreUnavailable(`the bucket ${this.bucket.name}: ${why}`, { cause: error });
+    }
+  }
+
+  /** The client reads whatever it is sent to its end, also with a refusal. */
+  private boundAnswers(): void {
+    this.client.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const response = result.response as { statusCode: number; body: unknown };
+        const most = response.statusCode === 200 ? MOST_BYTES : MOST_BYTES_OF_REFUSAL;
+        if (response.body instanceof Readable) response.body = bounded(response.body, most);
+        return result;
+      },
+      { step: 'deserialize', priority: 'low' },
+    );
   }
 
   private address(file: string): { Bucket: string; Key: string } {
@@ -73,13 +117,17 @@ export class S3Objects {
   }
 }
 
-async function chunksOf(body: Readable, file: string): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
+/** The same, as long as it has no more bytes; whatever ends the one ends the other. */
+function bounded(body: Readable, most: number): Readable {
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new Error(`${file} is larger than any archive (${String(MOST_BYTES)} bytes)`);
-    chunks.push(chunk);
-  }
-  return chunks;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      if (bytes > most) done(new Error(`the answer is larger than any archive (${String(most)} bytes)`));
+      else done(null, chunk);
+    },
+  });
+  body.once('error', (error) => counted.destroy(error));
+  counted.once('close', () => body.destroy());
+  return body.pipe(counted);
 }

@@ -29,11 +29,19 @@
 {{- if .Values.archive.bucket.name }}
 - ports:
     - { protocol: TCP, port: {{ .Values.networkPolicy.archive.port }} }
-  {{- with .Values.networkPolicy.archive.to }}
   to:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+    {{- if .Values.networkPolicy.archive.to }}
+    {{- toYaml .Values.networkPolicy.archive.to | nindent 4 }}
+    {{- else }}
+    {{- include "fg.publicInternet" . | nindent 4 }}
+    {{- end }}
 {{- end }}
+{{- end }}
+
+{{- define "fg.publicInternet" -}}
+- ipBlock:
+    cidr: 0.0.0.0/0
+    except: [10.0.0.0/8, 100.64.0.0/10, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
 {{- end }}
 
 {{- define "fg.egressQueue" -}}

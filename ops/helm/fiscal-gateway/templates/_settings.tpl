@@ -144,13 +144,14 @@ initContainers:
 {{- end }}
 {{- end }}
 
-{{/* Where the archive is; nothing where there is none. */}}
+{{/* Where the archive is; nothing where there is none: a dict of root, and of the secret that another one takes the place of. */}}
 {{- define "fg.archiveEnv" -}}
-{{- if .Values.archive.existingClaim }}
+{{- if .root.Values.archive.existingClaim }}
 - name: ARCHIVE_DIR
   value: /archive
 {{- end }}
-{{- with .Values.archive.bucket }}
+{{- $other := .secret }}
+{{- with .root.Values.archive.bucket }}
 {{- if .name }}
 - name: ARCHIVE_BUCKET
   value: {{ .name | quote }}
@@ -162,9 +163,9 @@ initContainers:
 - name: ARCHIVE_REGION
   value: {{ . | quote }}
 {{- end }}
-{{- if .existingSecret }}
-{{ include "fg.fromSecret" (dict "name" "ARCHIVE_ACCESS_KEY_ID" "secret" .existingSecret "key" .accessKeyIdKey) }}
-{{ include "fg.fromSecret" (dict "name" "ARCHIVE_SECRET_ACCESS_KEY" "secret" .existingSecret "key" .secretAccessKeyKey) }}
+{{- with default .existingSecret $other }}
+{{ include "fg.fromSecret" (dict "name" "ARCHIVE_ACCESS_KEY_ID" "secret" . "key" $.root.Values.archive.bucket.accessKeyIdKey) }}
+{{ include "fg.fromSecret" (dict "name" "ARCHIVE_SECRET_ACCESS_KEY" "secret" . "key" $.root.Values.archive.bucket.secretAccessKeyKey) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { archiveInFolder, PARTITIONED_TABLES, type RunStatement } from '#ledger';
+import { archiveInFolder, PARTITIONED_TABLES, type ArchiveFiles, type RunStatement } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { PARTITION_OPTIONS, PartitionKeeper } from '../partition-keeper.js';
 
@@ -97,7 +97,9 @@ export async function deliver(count: number, given: Made): Promise<string[]> {
   return ids;
 }
 
-export function keeper(options: Partial<typeof PARTITION_OPTIONS> & { folder?: string } = {}): PartitionKeeper {
+type Options = Partial<typeof PARTITION_OPTIONS> & { folder?: string; archive?: ArchiveFiles };
+
+export function keeper(options: Options = {}): PartitionKeeper {
   const { folder, ...others } = options;
   return new PartitionKeeper(
     at.database.url,
@@ -169,11 +171,10 @@ export async function tables(like = 'webhook_%'): Promise<number> {
 }
 
 /** Lines of all archives that count. */
-export async function archived(): Promise<string[]> {
+export async function archived(files = archiveInFolder(at.folder)): Promise<string[]> {
   const { rows } = await at.owner.query<{ name: string }>(
     `SELECT name FROM archives WHERE state IN ('written', 'removed', 'restored') ORDER BY name`,
   );
-  const files = archiveInFolder(at.folder);
   const lines: string[] = [];
   for (const { name } of rows) {
     expect([name, await files.check(name)]).toEqual([name, 'whole']);
@@ -183,7 +184,7 @@ export async function archived(): Promise<string[]> {
 }
 
 /** The attempts of the month are archived, and could not be dropped. @returns their archives */
-export async function stoppedBeforeDrop(): Promise<string[]> {
+export async function stoppedBeforeDrop(options: Options = { folder: at.folder }): Promise<string[]> {
   const admin = new pg.Client({ connectionString: at.database.adminUrl });
   await admin.connect();
   await admin.query(`
@@ -195,7 +196,7 @@ export async function stoppedBeforeDrop(): Promise<string[]> {
     END $$;
     CREATE EVENT TRIGGER keep_month ON sql_drop EXECUTE FUNCTION keep_month()`);
   try {
-    await expect(keeper({ folder: at.folder }).run()).rejects.toThrow('the keeper dies here');
+    await expect(keeper(options).run()).rejects.toThrow('the keeper dies here');
   } finally {
     await admin.query('DROP EVENT TRIGGER keep_month; DROP FUNCTION keep_month()');
     await admin.end();

@@ -35,6 +35,8 @@ interface Verified {
 /** `archive …`: what has left the database (docs/archive.md). */
 @Injectable()
 export class ArchiveCommands {
+  private archive: ArchiveFiles | null = null;
+
   constructor(
     private readonly prisma: PrismaService,
     private readonly changes: AuditedChange,
@@ -122,9 +124,10 @@ export class ArchiveCommands {
   }
 
   private files(): ArchiveFiles {
-    const files = archiveOf(this.settings);
-    if (!files) throw new UsageError('Neither ARCHIVE_DIR nor ARCHIVE_BUCKET is set: there is no archive to read.');
-    return files;
+    this.archive ??= archiveOf(this.settings);
+    if (!this.archive)
+      throw new UsageError('Neither ARCHIVE_DIR nor ARCHIVE_BUCKET is set: there is no archive to read.');
+    return this.archive;
   }
 
   private statements(): RunStatement {
