@@ -15,6 +15,9 @@ export interface FoundDeliveries {
 /** With a filter that no index answers so many are read for one page: a rare status must not make a request read everything. */
 export const WALKED = 5_000;
 
+/** Deliveries that wait, of one endpoint: so many are read to see that there are no more. */
+const FEW = 1_000;
+
 const STATE_IS: Readonly<Record<NonNullable<DeliveriesQuery['state']>, Prisma.Sql>> = {
   pending: Prisma.sql`state = 'pending'`,
   delivered: Prisma.sql`state = 'delivered'`,
@@ -32,15 +35,40 @@ export function deliverySearch(
   query: DeliveriesQuery,
   { limit, afterId }: { limit: number; afterId: string | null },
 ): Prisma.Sql {
-  const walked = isWalked(query) ? WALKED : limit + 1;
-  return Prisma.sql`
-    WITH walked AS MATERIALIZED (
+  const most = isWalked(query) ? WALKED : limit + 1;
+  const newest = Prisma.sql`
       SELECT id, type, last_http_status FROM webhook_deliveries
        WHERE ${Prisma.join(indexed({ merchantId, webhookId }, query, afterId), ' AND ')}
-       ORDER BY id DESC LIMIT ${walked}
-    )
+       ORDER BY id DESC LIMIT ${most}`;
+  const isFew = query.state === 'pending' && query.subject_id === undefined;
+  return Prisma.sql`
+    WITH ${isFew ? fewOrNewest({ merchantId, webhookId }, query, { newest, most, afterId }) : Prisma.sql`walked AS MATERIALIZED (${newest})`}
     SELECT ARRAY(SELECT id FROM walked WHERE ${Prisma.join(readOff(query), ' AND ')} ORDER BY id DESC LIMIT ${limit + 1}) AS ids,
            (SELECT count(*)::int4 FROM walked) AS walked, (SELECT min(id) FROM walked) AS walked_to`;
+}
+
+/**
+ * Deliveries that wait are mostly a handful among millions, which by the order of the page would be read from end to end: PostgreSQL takes
+ * each state for a third of an endpoint's deliveries. The index by which they become due has these alone. Where it has many, the newest of
+ * all are such, and the order of the page finds them at once.
+ */
+function fewOrNewest(
+  { merchantId, webhookId }: { merchantId: string; webhookId: string },
+  query: DeliveriesQuery,
+  { newest, most, afterId }: { newest: Prisma.Sql; most: number; afterId: string | null },
+): Prisma.Sql {
+  const waiting = indexed({ merchantId, webhookId }, { state: 'pending' }, null);
+  const asked = indexed({ merchantId, webhookId }, { ...query, state: undefined }, afterId);
+  return Prisma.sql`
+    waiting AS MATERIALIZED (
+      SELECT id, type, last_http_status, endpoint_id, merchant_id, created_at FROM webhook_deliveries
+       WHERE ${Prisma.join(waiting, ' AND ')} ORDER BY due_at LIMIT ${FEW + 1}
+    ), walked AS MATERIALIZED (
+      (SELECT id, type, last_http_status FROM waiting
+        WHERE (SELECT count(*) FROM waiting) <= ${FEW}::int4 AND ${Prisma.join(asked, ' AND ')} ORDER BY id DESC LIMIT ${most})
+      UNION ALL
+      (SELECT id, type, last_http_status FROM (${newest}) AS newest WHERE (SELECT count(*) FROM waiting) > ${FEW}::int4)
+    )`;
 }
 
 function indexed(
