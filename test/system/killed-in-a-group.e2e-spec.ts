@@ -188,7 +188,8 @@ function rows(): Promise<object[]> {
   return sql(
     system.database,
     `SELECT r.id, r.updated_at, (SELECT jsonb_agg(to_jsonb(a) ORDER BY a.id) FROM attempts a WHERE a.receipt_id = r.id) AS attempts,
-            (SELECT count(*)::int FROM events e WHERE e.subject_id = r.id) AS events
+            (SELECT count(*)::int FROM events e WHERE e.subject_id = r.id) AS events,
+            (SELECT to_jsonb(l) FROM lanes l WHERE l.device_id = r.device_id) AS lane
        FROM receipts r ORDER BY r.id`,
   );
 }
