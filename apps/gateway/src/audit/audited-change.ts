@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { Problem } from '#problems';
-import { FairSlots, isDatabaseBusy, type FairSlotsOptions } from '#runtime';
+import { isDatabaseBusy } from '#runtime';
 import { AuditTrail } from './audit-trail.js';
 import type { Caller } from './caller.js';
 
@@ -26,20 +26,13 @@ export interface Unchanged<T> {
 }
 
 /** Longer than any change of this kind holds its rows; a person waits, not a till. */
-const LOCK_TIMEOUT_MS = 5_000;
-/**
- * All changes of a merchant end with the lock of its trail, and each that waits for it has a connection: two of them for one merchant, and
- * four for all, leave some for reads. The others wait here.
- */
-const TURNS: FairSlotsOptions = { total: 4, perKey: 2, reserved: 2, waitingPerKey: 64, waiting: 512 };
+const LOCK_TIMEOUT = '5s';
 const TRANSACTION_TIMEOUT_MS = 10_000;
 const MAX_WAIT_MS = 5_000;
 
 /** A change by a person and its record in the audit trail, in one transaction: both happen or neither does. */
 @Injectable()
 export class AuditedChange {
-  private readonly turns = new FairSlots(TURNS);
-
   constructor(
     private readonly prisma: PrismaService,
     private readonly trail: AuditTrail,
@@ -47,32 +40,17 @@ export class AuditedChange {
 
   /**
    * Whatever `change` throws rolls everything back.
-   * @throws Problem `service_unavailable` when another session holds the same rows for long, or the merchant's other changes take long;
-   *   `too_many_requests` when more of them wait than are kept waiting
+   * @throws Problem `service_unavailable` when another session holds the same rows for long
    */
-  execute<T>(
+  async execute<T>(
     caller: Caller,
     change: (tx: Prisma.TransactionClient) => Promise<Changed<T> | Unchanged<T>>,
     { timeoutMs = TRANSACTION_TIMEOUT_MS }: { timeoutMs?: number } = {},
   ): Promise<T> {
-    const until = performance.now() + LOCK_TIMEOUT_MS;
-    const inTime = (): Promise<T> => {
-      // Those behind some that waited for a lock in vain do not each wait as long again.
-      if (performance.now() >= until) throw heldUp();
-      return this.executeNow(caller, change, timeoutMs);
-    };
-    return this.turns.run(caller.merchantId, inTime, tooManyWait);
-  }
-
-  private async executeNow<T>(
-    caller: Caller,
-    change: (tx: Prisma.TransactionClient) => Promise<Changed<T> | Unchanged<T>>,
-    timeoutMs: number,
-  ): Promise<T> {
     try {
       return await this.prisma.$transaction(
         async (tx) => {
-          await tx.$queryRaw`SELECT set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`;
+          await tx.$queryRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
           const { result, ...changed } = await change(tx);
           if (changed.action !== null) await this.append(tx, caller, changed);
           return result;
@@ -81,7 +59,9 @@ export class AuditedChange {
       );
     } catch (error) {
       if (!isDatabaseBusy(error)) throw error;
-      throw heldUp(error);
+      throw new Problem('service_unavailable', 'Another change of the same is being written; nothing was changed.', {
+        cause: error,
+      });
     }
   }
 
@@ -95,19 +75,4 @@ export class AuditedChange {
     for (const record of records.sort((a, b) => (a.merchantId < b.merchantId ? -1 : 1)))
       await this.trail.append(tx, record);
   }
-}
-
-function heldUp(cause?: unknown): Problem {
-  const detail = 'Another change of the same is being written; nothing was changed.';
-  return new Problem('service_unavailable', detail, cause === undefined ? {} : { cause });
-}
-
-function tooManyWait(): Problem {
-  return new Problem(
-    'too_many_requests',
-    'More changes of this merchant wait than are kept waiting; nothing was changed.',
-    {
-      retryAfterSeconds: 1,
-    },
-  );
 }
