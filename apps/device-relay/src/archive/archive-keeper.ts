@@ -6,6 +6,7 @@ import {
   removeArchived,
   scanAttempts,
   unfinishedArchives,
+  StoreUnavailable,
   type ArchiveFiles,
   type ArchiveRow,
   type RunStatement,
@@ -130,7 +131,10 @@ export class ArchiveKeeper {
    * held leaves with another archive, and when it is back there is nothing left to remove for it.
    */
   private async remove(run: RunStatement, name: string): Promise<void> {
-    const state = await this.files.check(name).catch((error: unknown) => error);
+    const state = await this.files.check(name).catch((error: unknown) => {
+      if (error instanceof StoreUnavailable) throw error;
+      return error;
+    });
     if (state !== 'whole') {
       this.logger.error({ archive: name, state }, 'an archive is not what it was: no row leaves for it');
       return;

@@ -14,7 +14,7 @@ export interface ArchiveStore {
   sync(): Promise<void>;
   /** @throws when nothing can be read from it: it is away, shut, or not there */
   reach(): Promise<void>;
-  /** It can take files: a folder is made where there is none. @throws when it cannot */
+  /** Before the first file of a round: a folder is made where there is none, a bucket is asked for one that is not there. @throws */
   prepare(): Promise<void>;
   /** What is under way fails soon, and all that comes after it. */
   end(): void;

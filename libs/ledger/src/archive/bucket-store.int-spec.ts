@@ -9,7 +9,7 @@ import { archiveIn, ARCHIVE_PLACES, OwnBucketServer, type ArchivePlace } from '.
 import { ArchiveFiles } from './archive-files.js';
 import { StoreUnavailable } from './archive-store.js';
 import { BucketStore } from './bucket-store.js';
-import type { Bucket } from './s3-objects.js';
+import { S3Objects, type Bucket } from './s3-objects.js';
 
 const NAME = `attempts-${'1'.repeat(26)}`;
 const KEYS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
@@ -119,9 +119,12 @@ describe('an answer', () => {
   let server: MisbehavingServer | null = null;
   afterEach(() => server?.close());
 
-  async function storeThat(react: Reaction): Promise<BucketStore> {
+  async function endpointThat(react: Reaction): Promise<{ endpoint: string }> {
     server = new MisbehavingServer(react);
-    return new BucketStore(bucketAt(await server.listen()), SILENT_MS);
+    return { endpoint: await server.listen() };
+  }
+  async function storeThat(react: Reaction): Promise<BucketStore> {
+    return new BucketStore(bucketAt((await endpointThat(react)).endpoint), SILENT_MS);
   }
   const refusal = (status: number, code: string): string =>
     answer(status, `<Error><Code>${code}</Code><Message>${code}</Message></Error>`, {
@@ -137,6 +140,17 @@ describe('an answer', () => {
   test('that is cut off half-way is no file', async () => {
     const store = await storeThat((socket) => socket.end(`${head(10)}half`));
     await expect(store.open('a.json')).rejects.toThrow();
+  });
+
+  test('that comes byte by byte is given up after a while', async () => {
+    const { endpoint } = await endpointThat((socket) => {
+      socket.write(head(1_000));
+      const drip = setInterval(() => socket.write('x'), SILENT_MS / 10);
+      socket.on('close', () => clearInterval(drip));
+    });
+    const { signal: end } = new AbortController();
+    const objects = new S3Objects(bucketAt(endpoint), { silentMs: SILENT_MS, requestMs: 1_000, end });
+    await expect(objects.get('a.json')).rejects.toThrow(StoreUnavailable);
   });
 
   test('without an end is not kept in memory', async () => {
@@ -163,7 +177,7 @@ describe('an answer', () => {
       socket.on('drain', more);
       more();
     });
-    await expect(store.open('a.json')).rejects.toThrow(StoreUnavailable);
+    await expect(store.open('a.json')).rejects.toThrow(/larger than any archive/);
     expect(sent).toBeLessThan(64);
   });
 

@@ -50,7 +50,7 @@ export function deliverySearch(
 /**
  * Deliveries that wait are mostly a handful among millions, which by the order of the page would be read from end to end: PostgreSQL takes
  * each state for a third of an endpoint's deliveries. The index by which they become due has these alone. Where it has many, the newest of
- * all are such, and the order of the page finds them at once.
+ * all are such, and the order of the page finds them at once; but for more than a thousand old ones in back-off behind newer ones that went.
  */
 function fewOrNewest(
   { merchantId, webhookId }: { merchantId: string; webhookId: string },
