@@ -207,7 +207,7 @@ export class OwnSentinels {
     return Number(address?.[1]);
   }
 
-  /** The master dies; once another server is it, the first one comes back as its replica. */
+  /** The master dies; once another server is it, the first one comes back, and one follows the other. */
   async failOver(): Promise<void> {
     const port = await this.masterPort();
     const master = this.servers.find((server) => server.port === port);
@@ -215,10 +215,19 @@ export class OwnSentinels {
     await this.logged(async () => {
       await untilTrue(async () => (await this.masterPort()) !== port, 'another master was chosen', FOLLOWS_WITHIN_MS);
       await master?.start();
-      const isReplica = async (): Promise<boolean> =>
-        (await master?.command((client) => client.info('replication')))?.includes('role:slave') ?? false;
-      await untilTrue(isReplica, 'the old master follows', FOLLOWS_WITHIN_MS);
+      await untilTrue(() => this.isWhole(), 'one is the master and the other follows', FOLLOWS_WITHIN_MS);
     });
+  }
+
+  /** Whichever is the master: on a busy machine the new one may be taken for down at once, and the first one be chosen again. */
+  private async isWhole(): Promise<boolean> {
+    const master = await this.masterPort();
+    const isInItsRole = async (server: Member): Promise<boolean> => {
+      const said = await server.command((client) => client.info('replication'));
+      if (server.port === master) return said.includes('role:master');
+      return said.includes(`master_port:${master}`) && said.includes('master_link_status:up');
+    };
+    return (await Promise.all(this.servers.map(isInItsRole))).every(Boolean);
   }
 
   /** A wait in vain is reported with what the sentinels did meanwhile. */
