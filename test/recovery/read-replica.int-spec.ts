@@ -36,23 +36,20 @@ function at(base: string, target: string): string {
 
 beforeAll(async () => {
   server = await startOwnServer();
-  const { url } = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(url).pathname;
-  primary = { url, adminUrl: admin.href };
+  primary = await server.migratedDatabase();
   folder = mkdtempSync(join(tmpdir(), 'fiscal-replica-'));
   chmodSync(folder, 0o711);
   const clusterDir = join(folder, 'data');
   await takeBaseBackup(server, clusterDir);
   standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log: join(folder, 'log') });
-  replica = { adminUrl: at(standby.adminUrl, admin.href) };
+  replica = { adminUrl: at(standby.adminUrl, primary.adminUrl) };
   const port = await freePorts(1);
   line = new TcpProxy(port, Number(new URL(standby.adminUrl).port));
   await line.listen();
-  const through = new URL(at(standby.adminUrl, url));
+  const through = new URL(at(standby.adminUrl, primary.url));
   through.port = String(port);
   const settings = { READ_DATABASE_URL: through.href, READ_MAX_AGE_MS: MAX_AGE_MS };
-  fixture = await OperatorFixture.start(settings, () => Promise.resolve(url));
+  fixture = await OperatorFixture.start(settings, () => Promise.resolve(primary.url));
 });
 afterAll(async () => {
   await fixture?.stop();

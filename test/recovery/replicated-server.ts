@@ -23,13 +23,10 @@ export class ReplicatedServer {
     const server = await startOwnServer();
     const folder = mkdtempSync(join(tmpdir(), 'fiscal-standby-'));
     chmodSync(folder, 0o711);
-    const urls = await server.migratedDatabase();
-    const admin = new URL(server.adminUrl);
-    admin.pathname = new URL(urls.url).pathname;
+    const database = await server.migratedDatabase();
     // A standby may be behind by as much as a test writes at once.
     await sql(server, `ALTER SYSTEM SET wal_keep_size = '4GB'`);
     await sql(server, 'SELECT pg_reload_conf()');
-    const database = { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() };
     return new ReplicatedServer(server, folder, database, isSynchronous);
   }
 

@@ -61,10 +61,7 @@ export async function byTimeTravel(): Promise<WayBack> {
   // The server may run as another account than we.
   chmodSync(folder, 0o777);
   chmodSync(archive, 0o777);
-  const urls = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(urls.url).pathname;
-  const database = { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() };
+  const database = await server.migratedDatabase();
   await sql(server, "ALTER SYSTEM SET archive_mode = 'on'");
   // Under its name only when it is whole: a server that is killed in between leaves no half of the log behind.
   await sql(

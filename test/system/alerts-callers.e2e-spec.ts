@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startOwnServer, type OwnServer } from '#database/testing';
+import { startOwnServer, type OwnServer, type TestDatabase } from '#database/testing';
 import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { ForeignSigner, outgoing } from '../../apps/gateway/src/access/signing/testing/foreign-signer.js';
@@ -35,17 +35,16 @@ let mail: MailServer;
 let alerts: LiveAlerts | null;
 
 /** A server of its own, as its oldest transaction is seen by all who use it, with a replica. */
-async function startDatabase(): Promise<{ url: string; ownerUrl: string; adminUrl: string; replicaUrl: string }> {
+async function startDatabase(): Promise<TestDatabase & { replicaUrl: string }> {
   server = await startOwnServer();
-  const { url, ownerUrl } = await server.migratedDatabase();
-  const adminUrl = Object.assign(new URL(server.adminUrl), { pathname: new URL(url).pathname }).href;
+  const database = await server.migratedDatabase();
   folder = mkdtempSync(join(tmpdir(), 'fiscal-alerts-'));
   chmodSync(folder, 0o711);
   const clusterDir = join(folder, 'data');
   await takeBaseBackup(server, clusterDir);
   standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log: join(folder, 'log') });
-  const replicaUrl = Object.assign(new URL(url), { port: new URL(standby.adminUrl).port }).href;
-  return { url, ownerUrl, adminUrl, replicaUrl };
+  const replicaUrl = Object.assign(new URL(database.url), { port: new URL(standby.adminUrl).port }).href;
+  return { ...database, replicaUrl };
 }
 
 beforeAll(async () => {
@@ -54,7 +53,7 @@ beforeAll(async () => {
   receiver = await Receiver.start();
   rig = await startPayments({
     ...{ simulatorPort: await freePorts(1), registers: 1, ownMetricsPorts: true },
-    database: { ...database, drop: () => Promise.resolve() },
+    database,
     env: {
       ...{ FAILED_TOKEN_LIMIT: 'off', MESSAGE_ALLOWED_CIDRS: '127.0.0.0/8', PUBLIC_HOSTS: HOST },
       ...{ READ_DATABASE_URL: replicaUrl, API_POOL_SIZE: '2', CLIENT_LIMIT },

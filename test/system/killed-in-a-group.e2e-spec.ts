@@ -26,12 +26,9 @@ let system: TestSystem;
 
 beforeAll(async () => {
   server = await startOwnServer();
-  const urls = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(urls.url).pathname;
   system = await startSystem({
     registers: REGISTERS,
-    database: { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() },
+    database: await server.migratedDatabase(),
     // Few enough that each of them is busy, and statements wait for one.
     relayEnv: { LANE_POOL_SIZE: '3' },
   });

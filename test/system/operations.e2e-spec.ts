@@ -21,11 +21,8 @@ let urls: string[];
 
 beforeAll(async () => {
   server = await startOwnServer();
-  const database = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(database.url).pathname;
   system = await startSystem({
-    database: { ...database, adminUrl: admin.href, drop: () => server.remove() },
+    database: { ...(await server.migratedDatabase()), drop: () => server.remove() },
     // Everything that is ever logged, so that a secret has every chance to show.
     env: { LOG_LEVEL: 'trace' },
     profile: { sendTimeoutMs: 60_000 },

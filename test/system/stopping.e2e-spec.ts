@@ -19,11 +19,8 @@ let gateway: Program;
 
 beforeAll(async () => {
   server = await startOwnServer();
-  const urls = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(urls.url).pathname;
   system = await startSystem({
-    database: { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() },
+    database: await server.migratedDatabase(),
     profile: { settleMs: 500, parkAfterMs: 5_000 },
     // Knows no keys: an answer that is lost cannot be had again.
     registerEnv: { REGISTER_EXTENSIONS: 'off' },

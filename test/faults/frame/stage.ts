@@ -188,10 +188,7 @@ async function ownDatabase(
   const server = await startOwnServer(stage.smallDisk ?? undefined);
   stage.server = server;
   parts.push(() => server.remove());
-  const urls = await server.migratedDatabase();
-  const admin = new URL(server.adminUrl);
-  admin.pathname = new URL(urls.url).pathname;
-  return { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() };
+  return server.migratedDatabase();
 }
 
 async function replicatedDatabase(

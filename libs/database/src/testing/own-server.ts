@@ -1,11 +1,12 @@
+import type { TestDatabase } from './test-database.js';
 import { startTestServer } from '../../../../scripts/lib/test-server.mjs';
 
 /** A PostgreSQL that only one test file uses and may therefore stop, kill and start again. */
 export interface OwnServer {
   /** As superuser; the roles `fiscal_owner` and `fiscal_app` have the same password. */
   readonly adminUrl: string;
-  /** Makes roles and queue and applies all migrations. @returns the URL of the programs' role, and the owner's */
-  migratedDatabase(): Promise<{ url: string; ownerUrl: string }>;
+  /** Makes roles and queue and applies all migrations. Its drop() does nothing: it goes with the server. */
+  migratedDatabase(): Promise<TestDatabase>;
   /** Its files, to be copied or put back while it does not run. */
   readonly clusterDir: string;
   /** As a failing machine would: no time to say goodbye. The data stays. SIGQUIT is `pg_ctl stop -m immediate`. */
@@ -29,7 +30,8 @@ export async function startOwnServer(parent?: string): Promise<OwnServer> {
       const ownerUrl = await server.migratedDatabase();
       const url = new URL(ownerUrl);
       url.username = 'fiscal_app';
-      return { url: url.href, ownerUrl };
+      const admin = Object.assign(new URL(server.adminUrl), { pathname: url.pathname });
+      return { url: url.href, ownerUrl, adminUrl: admin.href, drop: () => Promise.resolve() };
     },
     kill: (how) => server.kill(how),
     restart: () => server.restart(),
