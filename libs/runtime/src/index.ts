@@ -58,6 +58,7 @@ export {
 export { withinContext, workContext, type WorkContext } from './work-context.js';
 export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
+export { syncFolder } from './sync-folder.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { isSupervisor, superviseWorkers, type Supervision } from './workers/supervisor.js';
 export { shareMetrics, workerIndex } from './workers/worker.js';

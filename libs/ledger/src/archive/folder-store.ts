@@ -3,6 +3,7 @@ import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { syncFolder } from '#runtime';
 import type { ArchiveStore, NewFile } from './archive-store.js';
 
 const MOST_CHARACTERS = 64 * 2 ** 20;
@@ -68,13 +69,4 @@ export class FolderStore implements ArchiveStore {
 
 function partOf(path: string): string {
   return `${path}.part`;
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
