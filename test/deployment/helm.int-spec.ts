@@ -1,166 +1,20 @@
 // Promise: the chart renders, with each of its values, what Kubernetes takes and what the programs run with.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
 import { checkArchiveSettings } from '#ledger';
 import { readSettings, STOP_GRACE_MS } from '#runtime';
-import { canRender, CHART, readYaml, renderChart, valuesWith } from '../../scripts/lib/helm.mjs';
-import type { Manifest, Rendered, Values } from '../../scripts/lib/helm.mjs';
+import { renderChart, valuesWith } from '../../scripts/lib/helm.mjs';
+import type { Manifest, Rendered } from '../../scripts/lib/helm.mjs';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
 import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
 import { manifestFaults } from './helm/manifest-faults.js';
 import { allContainers, environmentOf, podOf } from './helm/pods.js';
+import { every, installed, only, rendersAll, testRendered, upgraded } from './helm/rendered.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-interface SchemaNode {
-  $ref?: string;
-  type?: string;
-  description?: string;
-  properties?: Record<string, SchemaNode>;
-  definitions?: Record<string, SchemaNode>;
-}
-
-const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as SchemaNode;
-const CASES: Readonly<Record<string, Values>> = {
-  'as it comes': {},
-  external: readYaml('ci/external.yaml') as Values,
-  operators: readYaml('ci/operators.yaml') as Values,
-  'a bucket': {
-    archive: {
-      bucket: {
-        ...{ name: 'fiscal-archive/prod', endpoint: 'https://s3.example.uz', region: 'tas-1' },
-        ...{
-          existingSecret: 'bucket',
-          gatewaySecret: 'bucket-reader',
-          accessKeyIdKey: 'id',
-          secretAccessKeyKey: 'secret',
-        },
-      },
-    },
-    networkPolicy: { archive: { to: [{ ipBlock: { cidr: '10.4.0.0/28' } }], port: 9000 } },
-  },
-  // What a case of its own shows.
-  'one pair of small things': {
-    fullnameOverride: 'fiscal',
-    ingress: { enabled: true },
-    migration: { mode: 'init' },
-    database: { mode: 'cloudnativepg', cloudnativepg: { synchronousReplicas: 0, instances: 1 } },
-    queue: { mode: 'sentinel', sentinel: { hosts: ['redis:26379'] } },
-  },
-};
-
-// For a developer without Go and Debian's libraries of it; CI has them, or fails.
-const mayRun = canRender() || process.env['CI'] === 'true';
-const testRendered = mayRun ? test : test.skip;
-
-let valid: ValidateFunction;
-const installed = new Map<string, Rendered>();
-const upgraded = new Map<string, Rendered>();
-
-beforeAll(() => {
-  valid = new Ajv({ strict: false }).compile(schema);
-  if (!mayRun) return;
-  const names = Object.keys(CASES);
-  const values = Object.values(CASES).map((others) => valuesWith(others));
-  const rendered = renderChart(
-    [...values, ...values].map((each, at) => ({ values: each, isUpgrade: at >= names.length })),
-  );
-  names.forEach((name, at) => {
-    installed.set(name, rendered[at]!);
-    upgraded.set(name, rendered[at + names.length]!);
-  });
-});
-
-function every(): [string, Manifest][] {
-  return [...installed, ...upgraded].flatMap(([name, { manifests }]) =>
-    manifests.map((manifest): [string, Manifest] => [name, manifest]),
-  );
-}
-
-function only(name: string, kind: string, ending: string, from = installed): Manifest {
-  const found = from.get(name)?.manifests.filter((each) => each.kind === kind && each.metadata.name.endsWith(ending));
-  expect([name, kind, ending, found?.length]).toEqual([name, kind, ending, 1]);
-  return found![0]!;
-}
-
-test('every set of values satisfies the schema', () => {
-  for (const [name, others] of Object.entries(CASES))
-    expect([name, valid(valuesWith(others)), valid.errors]).toEqual([name, true, null]);
-});
-
-test.each<[string, Values]>([
-  ['a key that is none', { gatway: {} }],
-  ['a key that is none, further down', { relay: { replica: 2 } }],
-  ['no gateway', { gateway: { replicas: 0 } }],
-  ['no relay at night', { relay: { keda: { minReplicas: 0 } } }],
-  ['root', { podSecurity: { runAsUser: 0 } }],
-  ['a digest that is none', { image: { digest: 'latest' } }],
-  ['a setting that the chart writes itself', { settings: { DATABASE_URL: 'postgresql://u:p@h/d' } }],
-  ['a replica beside the value for it', { gateway: { settings: { READ_DATABASE_URL: 'postgresql://u:p@h/d' } } }],
-  ['a setting that is one of the relays now', { gateway: { settings: { WEBHOOK_KEEP_DAYS: 365 } } }],
-  ['a setting in small letters', { gateway: { settings: { log_level: 'info' } } }],
-  ['sentinels without hosts', { queue: { mode: 'sentinel' } }],
-  ['certificates of callers without an ingress', { ingress: { mtls: { enabled: true } } }],
-  ['a key without a bucket', { archive: { bucket: { existingSecret: 'bucket' } } }],
-  ['a claim beside a bucket', { archive: { existingClaim: 'old', bucket: { name: 'fiscal-archive' } } }],
-  ['another database', { database: { mode: 'sqlite' } }],
-])('refused: %s', (_what, others) => {
-  expect(valid(valuesWith(others))).toBe(false);
-});
-
-/** Paths of values, to where the schema ends or takes any key. */
-function leaves(node: SchemaNode, path: readonly string[] = []): string[][] {
-  const { $ref } = node;
-  if ($ref !== undefined) return leaves(schema.definitions![$ref.split('/').at(-1)!]!, path);
-  if (!node.properties) return [[...path]];
-  return Object.entries(node.properties).flatMap(([key, below]) => leaves(below, [...path, key]));
-}
-
-function at(values: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((value, key) => (value as Values | undefined)?.[key], values);
-}
-
-/** Without one value, as if the person had not written it. */
-function without(values: Values, [key = '', ...rest]: readonly string[]): Values {
-  const { [key]: value, ...others } = values;
-  return rest.length === 0 ? others : { ...others, [key]: without(value as Values, rest) };
-}
-
-test('every value has a default and a description', () => {
-  const defaults = readYaml('values.yaml') as Values;
-  const undescribed = (node: SchemaNode, path: string): string[] =>
-    Object.entries(node.properties ?? {}).flatMap(([key, below]) => [
-      ...(below.description !== undefined || below.properties || below.$ref !== undefined ? [] : [`${path}.${key}`]),
-      ...undescribed(below, `${path}.${key}`),
-    ]);
-  expect(undescribed(schema, '')).toEqual([]);
-  const paths = leaves(schema).filter((path) => path[0] !== 'global' && !path.includes('resources'));
-  expect(paths.filter((path) => at(defaults, path) === undefined)).toEqual([]);
-});
-
-testRendered('every value changes what is rendered', () => {
-  const asks = leaves(schema)
-    .filter(([first]) => first !== 'global')
-    .map((path) => ({ path, set: Object.entries(CASES).filter(([, values]) => at(values, path) !== undefined) }));
-  expect(asks.filter(({ set }) => set.length === 0).map(({ path }) => path.join('.'))).toEqual([]);
-  const flat = asks.flatMap(({ path, set }) => set.map(([name, values]) => ({ path, name, values })));
-  const rendered = renderChart(
-    flat.flatMap(({ path, values }) =>
-      [false, true].map((isUpgrade) => ({ values: valuesWith(without(values, path)), isUpgrade })),
-    ),
-  );
-  const text = (one: Rendered | undefined): string => JSON.stringify(one?.files);
-  const changing = new Set<string>();
-  flat.forEach(({ path, name }, index) => {
-    const isSame =
-      text(rendered[2 * index]) === text(installed.get(name)) &&
-      text(rendered[2 * index + 1]) === text(upgraded.get(name));
-    if (!isSame) changing.add(path.join('.'));
-  });
-  expect(asks.map(({ path }) => path.join('.')).filter((path) => !changing.has(path))).toEqual([]);
-});
+rendersAll();
 
 testRendered('Kubernetes and its operators know every field, and none is missing', () => {
   const faults = every().map(([name, manifest]) => [

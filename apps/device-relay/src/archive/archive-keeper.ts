@@ -111,11 +111,10 @@ export class ArchiveKeeper {
   }
 
   private async fill(run: RunStatement, writing: Writing): Promise<boolean> {
-    const { keepDays, rowsAtOnce: limit, maxRows, maxCharacters, pauseMs } = this.options;
+    const { keepDays, rowsAtOnce: limit, pauseMs } = this.options;
     const before = new Date(Date.now() - keepDays * DAY_MS);
     const upTo = firstIdAt('att', before);
-    const characters = Math.min(maxCharacters, this.files.maxCharacters);
-    while (!this.isStopping && writing.rows < maxRows && writing.characters < characters) {
+    while (!this.isStopping && writing.hasRoom(this.options)) {
       const scanned = await scanAttempts(run, { after: this.after, upTo, before, limit });
       for (const { id, line } of scanned) if (line !== null) await writing.add({ id, line });
       const isAtEnd = scanned.length < limit;

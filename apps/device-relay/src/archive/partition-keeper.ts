@@ -224,10 +224,9 @@ export class PartitionKeeper {
     writing: Writing,
     from: { partition: string; after: string },
   ): Promise<string | null> {
-    const { rowsAtOnce: limit, maxRows, maxCharacters, pauseMs } = this.options;
-    const characters = Math.min(maxCharacters, this.files?.maxCharacters ?? 0);
+    const { rowsAtOnce: limit, pauseMs } = this.options;
     let after = from.after;
-    while (!this.isStopping && writing.rows < maxRows && writing.characters < characters) {
+    while (!this.isStopping && writing.hasRoom(this.options)) {
       const rows = await readReleasedRows(run, { partition: from.partition, after, limit });
       for (const { id, line } of rows) if (line !== null) await writing.add({ id, line });
       if (rows.length < limit) return null;

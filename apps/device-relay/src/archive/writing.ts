@@ -25,7 +25,7 @@ export async function abandonUnfinished(
 /** An archive that is begun with its first row, and recorded before that. */
 export class Writing {
   private writer: ArchiveWriter | null = null;
-  rows = 0;
+  private rows = 0;
 
   /** @param of the table, and the partition of it, whose rows these are */
   constructor(
@@ -34,8 +34,10 @@ export class Writing {
     private readonly of: { table: ArchivedTable; released?: string } = { table: 'attempts' },
   ) {}
 
-  get characters(): number {
-    return this.writer?.written ?? 0;
+  /** Whether one more fits. @param most of rows, and of characters before compression; the store may take fewer */
+  hasRoom(most: { maxRows: number; maxCharacters: number }): boolean {
+    const characters = Math.min(most.maxCharacters, this.files.maxCharacters);
+    return this.rows < most.maxRows && (this.writer?.written ?? 0) < characters;
   }
 
   async add(row: { id: string; line: string }): Promise<void> {
