@@ -2,6 +2,11 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Aggreg
 
 /** From one millisecond to longer than the longest deadline towards a device. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/**
+ * Between two samples of how late the event loop is. Each wakes the process: every ten milliseconds, the default, were a fourth of what a
+ * program at rest took (docs/adr/0194-loops-at-rest.md). It is the least that the gauges say.
+ */
+const LOOP_SAMPLE_MS = 100;
 
 export interface MetricText<Label extends string> {
   name: string;
@@ -32,7 +37,7 @@ export class Metrics {
   /** @param program value of the label `program` on every series */
   constructor(program: string) {
     this.registry.setDefaultLabels({ program });
-    collectDefaultMetrics({ register: this.registry });
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
     this.httpDuration = this.durations({
       name: 'http_request_duration_seconds',
       help: 'Time from the first byte of a request to the end of its answer',
