@@ -1,10 +1,12 @@
 // Promise: the reader of notices knows until when all of them were delivered, and a dead connection does not pass for a silent one.
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createLogger } from '#runtime';
 import { ChannelListener } from './channel-listener.js';
 import { createTestDatabase, type TestDatabase } from './testing/index.js';
+import { behindDelay } from '../../../test/system/delaying-proxy.js';
 import { untilTrue } from '../../runtime/src/testing/until.js';
 
 const logger = createLogger('test', 'error', { write: () => undefined });
@@ -71,6 +73,31 @@ test('what was committed before `deliveredUntilMs` has been delivered', async ()
     expect(received).toContain(String(number));
   }
   await client.end();
+});
+
+test('the connection is asked often only while what was delivered is relied upon', async () => {
+  const line = await behindDelay(database.url, 0);
+  const relied = new ChannelListener(
+    {
+      ...{ databaseUrl: line.url, applicationName: 'test', channel: 'test_notices', heartbeatMs: 20 },
+      ...{ onNotice: () => undefined, onListening: () => undefined },
+    },
+    logger,
+  );
+  listener = relied;
+  try {
+    relied.start();
+    await untilTrue(() => relied.isListening);
+    const listened = line.proxy.sent;
+    await delay(2_000);
+    // Right after it has begun, and each second.
+    expect(line.proxy.sent - listened).toBeLessThanOrEqual(5);
+    const restedUntil = line.proxy.sent;
+    await untilTrue(() => relied.deliveredUntilMs > 0 && line.proxy.sent - restedUntil >= 20);
+  } finally {
+    await relied.stop();
+    await line.close();
+  }
 });
 
 test('a connection that swallows everything is given up, and listening begins anew', async () => {

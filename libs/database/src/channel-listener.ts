@@ -2,6 +2,8 @@ import type { Logger } from '#runtime';
 import { NoticeSession, type Subscriber } from './notice-session.js';
 
 const DEFAULT_HEARTBEAT_MS = 1_000;
+/** `deliveredUntilMs` counts as relied upon for so long after it was asked for. */
+const RELIED_UPON_MS = 5_000;
 
 export interface ChannelListenerOptions {
   databaseUrl: string;
@@ -13,8 +15,8 @@ export interface ChannelListenerOptions {
   /** Called whenever listening begins (again): what was published before is unknown and must be read. */
   onListening: () => Promise<void> | void;
   /**
-   * How often the connection is asked at least whether it still answers; by default every second. An answer comes behind all notices of
-   * what was committed before the question, so `deliveredUntilMs` can be relied upon.
+   * How often the connection is asked at least whether it still answers, while `deliveredUntilMs` is relied upon: an answer comes behind all
+   * notices of what was committed before the question. By default, and while nothing relies on it, every second.
    */
   heartbeatMs?: number;
 }
@@ -29,6 +31,7 @@ export class ChannelListener {
   private stopped = false;
   private listening = false;
   private deliveredUntil = -Infinity;
+  private reliedUponMs = -Infinity;
 
   constructor(
     private readonly options: ChannelListenerOptions,
@@ -36,7 +39,11 @@ export class ChannelListener {
   ) {
     const { channel, heartbeatMs = DEFAULT_HEARTBEAT_MS, onNotice, onListening } = options;
     this.subscriber = {
-      ...{ channel, heartbeatMs, onNotice },
+      ...{ channel, onNotice },
+      heartbeatMs: () =>
+        performance.now() - this.reliedUponMs < RELIED_UPON_MS
+          ? heartbeatMs
+          : Math.max(heartbeatMs, DEFAULT_HEARTBEAT_MS),
       onListening: () => {
         this.listening = true;
         return onListening();
@@ -59,6 +66,7 @@ export class ChannelListener {
    * before it. -Infinity while there is no connection.
    */
   get deliveredUntilMs(): number {
+    this.reliedUponMs = performance.now();
     return this.deliveredUntil;
   }
 

@@ -14,8 +14,8 @@ const END_WITHIN_MS = 1_000;
 /** One reader of one channel. */
 export interface Subscriber {
   channel: string;
-  /** How often it wants the connection to be asked whether it still answers. */
-  heartbeatMs: number;
+  /** How often it wants the connection to be asked whether it still answers, at present. */
+  heartbeatMs(): number;
   onNotice(payload: string): void;
   /** Listening has begun (again): what was published before is unknown. Called again after a pause when it fails. */
   onListening(): Promise<void> | void;
@@ -195,7 +195,7 @@ export class NoticeSession {
       this.logger.debug({ err: error }, 'LISTEN connection did not answer');
       return;
     }
-    const everyMs = Math.min(...[...this.subscribers].map(({ heartbeatMs }) => heartbeatMs));
+    const everyMs = Math.min(...[...this.subscribers].map((each) => each.heartbeatMs()));
     if (Number.isFinite(everyMs)) this.keepBeating(client, Math.max(0, everyMs - (performance.now() - askedMs)));
   }
 }

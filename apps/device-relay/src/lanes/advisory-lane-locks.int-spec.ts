@@ -1,4 +1,5 @@
 // Promise: a lane is in one relay's hands at a time; a dead session frees it at once and its holder learns of it.
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createLogger } from '#runtime';
 import { behindDelay } from '../../../../test/system/delaying-proxy.js';
@@ -96,6 +97,27 @@ describe('a database that is 10 ms away', () => {
       await line.close();
     }
   });
+});
+
+test('the session is asked each second while a lane is in hand, and every five while none is', async () => {
+  const line = await behindDelay(rows.database.url, 0);
+  const locks = newLocks(line.url);
+  locks.onApplicationBootstrap();
+  try {
+    await untilTrue(() => locks.isConnected, 'the session is there');
+    const connected = line.proxy.sent;
+    await untilTrue(() => line.proxy.sent > connected, 'it was asked once');
+    const asked = line.proxy.sent;
+    await delay(3_500);
+    expect(line.proxy.sent - asked).toBeLessThanOrEqual(1);
+    const held = await locks.tryTake(79_001);
+    const taken = line.proxy.sent;
+    await untilTrue(() => line.proxy.sent >= taken + 3, 'it was asked three times');
+    await held?.release();
+  } finally {
+    await locks.onApplicationShutdown();
+    await line.close();
+  }
 });
 
 describe('a connection on which nothing comes any more', () => {

@@ -20,6 +20,11 @@ const RECONNECT_PAUSES_MS = [50, 250, 500, 1_000, 2_000];
 /** Of lock statements, which take no time; soon after it the connection counts as silent (watched-client.ts). */
 const STATEMENT_TIMEOUT_MS = 2_000;
 const HEARTBEAT_MS = 1_000;
+/**
+ * The same while no lane is in hand. A session that is lost then is noticed when the next lane is taken, as late as it would be behind a
+ * heartbeat that is under way.
+ */
+const HEARTBEAT_AT_REST_MS = 5_000;
 
 /** A process of the server: its id may be used again later. */
 interface Backend {
@@ -51,6 +56,8 @@ class Session {
   backend: Backend = { pid: 0, startedAt: '' };
   serverStartedAt = '';
   alive = false;
+  /** When a heartbeat was last sent, by `performance.now()`. */
+  beatenMs = -Infinity;
   /** Resolves when the session is lost or given up. */
   readonly over: Promise<void>;
   private settleOver: () => void = () => undefined;
@@ -204,8 +211,11 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   }
 
   /** A session in whose statements nothing is under way could be lost without notice. */
-  private async beat({ client }: Session): Promise<void> {
-    if (client.isBusy) return;
+  private async beat(session: Session): Promise<void> {
+    const { client } = session;
+    const restedMs = performance.now() - session.beatenMs;
+    if (client.isBusy || (this.inHand.size === 0 && restedMs < HEARTBEAT_AT_REST_MS)) return;
+    session.beatenMs = performance.now();
     try {
       await client.query('SELECT 1');
     } catch (error) {
