@@ -48,6 +48,8 @@ export interface Watch {
   shiftTasks: ShiftTasks;
 }
 
+/** Of the time between two polls: half of what it varies by anyway. */
+const POLLED_EARLY = 0.1;
 /** Calls to registers at the same time that hold a lane: closes, and resends, which wait for dead OFD servers. */
 const CLOSES = 50;
 const RESENDS = 50;
@@ -60,7 +62,8 @@ export function joinWatch(world: WatchWorld, settings: WatchSettings, tools: Wat
   const receipts = new OfdRepository(prisma, now);
   const pollSettings = { everyMs: settings.pollEveryMs, closeAt: settings.closeAt };
   const pollDevice = new PollDevice(registers, shifts, receipts, pollSettings, clock, random);
-  const pollOptions = { concurrency: settings.pollConcurrency, ring };
+  const earlyMs = settings.pollEveryMs * POLLED_EARLY;
+  const pollOptions = { concurrency: settings.pollConcurrency, earlyMs, ring };
   const poller = new HealthPoller(new HealthRepository(prisma, now), pollDevice, pollOptions, logger);
   const closer = new CloseShift(lanes, shifts, logger);
   const resender = new ResendUnsent(lanes, receipts, shifts, { everyMs: settings.resendEveryMs }, random, logger);

@@ -82,6 +82,39 @@ test('a claim visits what it takes, however many others are due', async () => {
   }
 });
 
+test('where few polls are due those that would be soon come along, but for registers in doubt', async () => {
+  await rig.addDevice('dev_1');
+  const polls = new HealthRepository(rig.prisma);
+  const claim = async (limit: number): Promise<string[]> =>
+    (await polls.claimDue(limit, 60 * MINUTE, 2 * MINUTE)).map(({ device }) => device.id).toSorted();
+  const addDue = async (name: string, count: number, inSeconds: number, failures = 0): Promise<string[]> => {
+    const { rows } = await rig.sql.query<{ id: string }>(
+      `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, registered_at, poll_due_at, poll_failures)
+       SELECT $1 || n, merchant_id, branch_id, name, base_url, api_key_sealed, registered_at, now() + make_interval(secs => $3), $4
+         FROM devices, generate_series(1, $2::int) AS n WHERE id = 'dev_1' RETURNING id`,
+      [name, count, inSeconds, failures],
+    );
+    return rows.map(({ id }) => id);
+  };
+  await rig.sql.query(`UPDATE devices SET poll_due_at = now() + interval '1 day'`);
+
+  const soon = await addDue('dev_soon', 3, 100);
+  await addDue('dev_doubt', 2, 100, 1);
+  await addDue('dev_later', 2, 140);
+  expect(await claim(50)).toEqual([]);
+  const due = await addDue('dev_due', 2, -1);
+  expect(await claim(50)).toEqual([...due, ...soon].toSorted());
+  // In doubt, and due: as any other.
+  const doubted = await addDue('dev_unsure', 1, -1, 1);
+  expect(await claim(50)).toEqual(doubted);
+
+  const crowd = await addDue('dev_crowd', 10, -1);
+  await addDue('dev_next', 3, 100);
+  expect(await claim(50)).toEqual(crowd.toSorted());
+  await addDue('dev_last', 2, -2);
+  expect(await claim(2)).toEqual(['dev_last1', 'dev_last2']);
+});
+
 test('what a register announces is learned by a poll, also what it no longer announces', async () => {
   const register = await rig.addDevice('dev_1');
   const known = async (): Promise<unknown> => (await rig.device('dev_1'))['capabilities'];

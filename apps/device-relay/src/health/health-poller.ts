@@ -29,7 +29,12 @@ export class HealthPoller {
   constructor(
     private readonly devices: HealthRepository,
     private readonly pollDevice: PollDevice,
-    private readonly options: { concurrency: number; ring: (deviceId: string) => void },
+    private readonly options: {
+      concurrency: number;
+      /** A poll may come so much before it is due, together with others. */
+      earlyMs: number;
+      ring: (deviceId: string) => void;
+    },
     private readonly logger: Logger,
   ) {
     const { concurrency } = options;
@@ -40,7 +45,7 @@ export class HealthPoller {
   async beginDue(): Promise<boolean> {
     const free = Math.min(this.places.free, BATCH);
     if (free <= 0) return false;
-    const claimed = await this.devices.claimDue(free, LEASE_MS);
+    const claimed = await this.devices.claimDue(free, LEASE_MS, this.options.earlyMs);
     for (const device of claimed) this.begin(device, this.places.tryEnter());
     return claimed.length === free;
   }

@@ -76,6 +76,9 @@ interface ClaimRow extends LaneDeviceRow {
 const POLLED = Prisma.sql`
   deleted_at IS NULL AND registered_at IS NOT NULL AND CASE state WHEN 'disabled' THEN false ELSE true END`;
 
+/** From so many due polls on none comes early. */
+const FEW = 10;
+
 const WOKEN = wakeLanes(Prisma.raw('written'));
 const NOTED = insertEvents(Prisma.sql`
         SELECT event_id, merchant_id, 'device.' || state::text, id,
@@ -96,16 +99,18 @@ export class HealthRepository {
   ) {}
 
   /**
-   * Takes devices whose poll is due: those that were never polled, or else the longest due. Two relays never take the same one; a relay
-   * that dies gives its devices back when the lease is over.
+   * Takes devices whose poll is due: those that were never polled, or else the longest due. Where these are few, others come along that
+   * would be due soon, so that a small fleet is not taken and written one by one. Two relays never take the same one; a relay that dies
+   * gives its devices back when the lease is over.
    */
-  async claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
+  async claimDue(limit: number, leaseMs: number, earlyMs = 0): Promise<ClaimedPoll[]> {
     const isNew = Prisma.sql`${POLLED} AND poll_due_at IS NULL`;
     const isDue = Prisma.sql`${POLLED} AND poll_due_at <= ${this.now()}`;
     // By the index, however many are due.
-    const which = await this.prisma.ask<'new' | 'due' | null>(Prisma.sql`
+    const which = await this.prisma.ask<'new' | 'many' | 'few' | null>(Prisma.sql`
       SELECT CASE WHEN EXISTS (SELECT FROM devices WHERE ${isNew}) THEN 'new'
-                  WHEN EXISTS (SELECT FROM devices WHERE ${isDue}) THEN 'due' END`);
+                  WHEN EXISTS (SELECT FROM devices WHERE ${isDue} OFFSET ${FEW - 1}) THEN 'many'
+                  WHEN EXISTS (SELECT FROM devices WHERE ${isDue}) THEN 'few' END`);
     if (which === null) return [];
     // By itself: in one statement, what is due would all be sorted to begin with those that have no due time.
     if (which === 'new') {
@@ -115,9 +120,16 @@ export class HealthRepository {
       );
       if (unknown.length > 0) return unknown;
     }
+    const isFew = which === 'few';
+    // Between two polls of a register in doubt is the time in which it may answer again: none of them comes early.
+    const isMeant = isFew
+      ? Prisma.sql`${POLLED} AND poll_due_at <= ${this.now()} + make_interval(secs => ${earlyMs / 1_000})
+                   AND (poll_failures = 0 OR poll_due_at <= ${this.now()})`
+      : isDue;
     return this.claim(
       Prisma.sql`
-        SELECT id FROM devices WHERE ${isDue} ORDER BY poll_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
+        SELECT id FROM devices WHERE ${isMeant} ORDER BY poll_due_at
+         LIMIT ${isFew ? Math.min(FEW, limit) : limit} FOR NO KEY UPDATE SKIP LOCKED`,
       leaseMs,
     );
   }
