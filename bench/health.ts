@@ -1,10 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { apiKeyOwner } from '#database';
 import { parseKeyring, seal } from '#secrets';
 import { startSystem, type TestSystem } from '../test/system/system.js';
+import { processorTimeOf } from './processor-time.js';
 import type { Figure } from './report.js';
 
 const STATUS = {
@@ -17,11 +19,26 @@ const SUMS = {
 };
 const COUNTS = { version: '1', type: 1, receiptCount: 0, receiptMaxCount: 858, zreportCount: 1, zreportMaxCount: 832 };
 
+export interface HealthLoad {
+  devices: number;
+  of: number;
+  seconds: number;
+  /** Another checkout that is built, of another version, to be measured after this one. */
+  against?: string;
+}
+
 /**
- * What polls cost the relay: as many polls a second as `of` registers need at one a minute, on fewer registers polled more
+ * What polls cost: as many polls a second as `of` registers need at one a minute, on fewer registers polled more
  * often. The registers are bare answers in this process; nothing moves on them, as at night.
  */
-export async function benchHealth(load: { devices: number; of: number; seconds: number }): Promise<Figure[]> {
+export async function benchHealth({ against, ...load }: HealthLoad): Promise<Figure[]> {
+  return [
+    ...(await measure('health', load)),
+    ...(against === undefined ? [] : await measure('health before', load, resolve(against))),
+  ];
+}
+
+async function measure(name: string, load: HealthLoad, root?: string): Promise<Figure[]> {
   let polls = 0;
   const server = createServer((request, response) => {
     const [, device = '', ...path] = (request.url ?? '').split('/');
@@ -30,22 +47,25 @@ export async function benchHealth(load: { devices: number; of: number; seconds: 
     response.statusCode = path[0] === 'status' || path[0] === 'fm' ? 200 : 409;
     response.end(JSON.stringify(answerOf(device, path[0])));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const everyMs = Math.round((60_000 * load.devices) / load.of);
-  const system = await startSystem({ registers: 1, env: { HEALTH_POLL_MS: String(everyMs) } });
+  const system = await startSystem({
+    ...{ registers: 1, env: { HEALTH_POLL_MS: String(everyMs) } },
+    ...(root !== undefined && { root }),
+  });
   try {
     await addDevices(system, (server.address() as AddressInfo).port, load.devices);
     await delay(2 * everyMs);
-    const [polledBefore, cpuBefore] = [polls, await cpuSeconds(system)];
+    const polledBefore = polls;
     const begun = performance.now();
-    await delay(load.seconds * 1_000);
+    const { spent } = await processorTimeOf(system, () => delay(load.seconds * 1_000));
     const seconds = (performance.now() - begun) / 1_000;
-    const cpu = (await cpuSeconds(system)) - cpuBefore;
-    const rate = (polls - polledBefore) / seconds;
+    const [perSecond, perPoll] = [(polls - polledBefore) / seconds, 1_000 / (polls - polledBefore)];
     return [
-      { name: `health: polls per second (${load.of} registers, one a minute)`, value: rate, unit: '/s' },
-      { name: 'health: relay, share of one core', value: (100 * cpu) / seconds, unit: '%', target: '≤ 10' },
-      { name: 'health: relay, per poll', value: (1_000 * cpu) / (polls - polledBefore), unit: 'ms' },
+      { name: `${name}: polls per second (${load.of} registers, one a minute)`, value: perSecond, unit: '/s' },
+      { name: `${name}: relay, share of one core`, value: (100 * spent.relay) / seconds, unit: '%', target: '≤ 8' },
+      { name: `${name}: relay, per poll`, value: spent.relay * perPoll, unit: 'ms' },
+      { name: `${name}: PostgreSQL, per poll`, value: spent.PostgreSQL * perPoll, unit: 'ms' },
     ];
   } finally {
     await system.stop();
@@ -75,9 +95,4 @@ async function addDevices(system: TestSystem, port: number, count: number): Prom
   );
   await client.query('INSERT INTO lanes (device_id) SELECT unnest($1::text[])', [ids]);
   await client.end();
-}
-
-async function cpuSeconds({ relayUrls }: TestSystem): Promise<number> {
-  const text = await (await fetch(`${relayUrls[0]}/metrics`)).text();
-  return Number(/^process_cpu_seconds_total\{.*\} ([\d.e-]+)/m.exec(text)?.[1] ?? NaN);
 }

@@ -9,6 +9,7 @@ import { benchCost } from './cost.js';
 import { benchDispatch } from './dispatch.js';
 import { benchEventPartitions } from './event-partitions.js';
 import { benchFleet } from './fleet.js';
+import { benchHealth } from './health.js';
 import { benchFloods } from './floods/floods.js';
 import { benchHostile } from './hostile.js';
 import { benchLane } from './lane.js';
@@ -78,6 +79,11 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
             failovers: 10,
           },
     ),
+  health: (quick) => {
+    const against = process.env['BENCH_AGAINST'];
+    const load = quick ? { devices: 500, of: 2_500, seconds: 10 } : { devices: 2_000, of: 10_000, seconds: 40 };
+    return benchHealth({ ...load, ...(against !== undefined && { against }) });
+  },
   cost: (quick) => {
     const against = process.env['BENCH_AGAINST'];
     const load = quick ? { rounds: 3, receipts: 240, idleSeconds: 1 } : { rounds: 5, receipts: 2_000, idleSeconds: 5 };

@@ -42,7 +42,7 @@ export async function benchScale({ sizes, calls }: ScaleOptions): Promise<Figure
     const figures: Figure[] = [];
     let filled = 0;
     for (const size of sizes) {
-      const seconds = await fillReceipts(system, { template, from: filled + 1, to: size, largest });
+      const seconds = await fillWithoutIndexes(system, { template, from: filled + 1, to: size, largest });
       figures.push({
         name: `rows a second from ${millions(filled)} to ${millions(size)}`,
         value: (size - filled) / seconds,
@@ -186,16 +186,62 @@ function idOfRow(row: number, largest: number): string {
   return `rcp_${text}${String(row).padStart(16, '0')}`;
 }
 
-/** Copies of a registered receipt, as five years would leave them. @returns seconds */
-export async function fillReceipts(
-  system: TestSystem,
-  { template, from, to, largest }: { template: string; from: number; to: number; largest: number },
-): Promise<number> {
+export interface Filling {
+  template: string;
+  from: number;
+  to: number;
+  largest: number;
+}
+
+/**
+ * The same for many millions: without the indexes of receipts, which are made anew at the end, and with the programs at a stop, as each of
+ * their questions would read the whole table meanwhile. Indexes that are made so are as dense as they can be, at every size alike.
+ */
+async function fillWithoutIndexes(system: TestSystem, filling: Filling): Promise<number> {
   const begun = performance.now();
-  let next = from;
+  const programs = [...system.gateways, ...system.relays];
+  for (const program of programs) program.signal('SIGSTOP');
+  const indexes = await sql<{ name: string; text: string }>(
+    system.database,
+    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS text FROM pg_index
+      WHERE indrelid = 'receipts'::regclass AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
+  );
+  for (const { name } of indexes) await sql(system.database, `DROP INDEX ${name}`);
+  await fillReceipts(system, filling);
+  const left = indexes.map(({ text }) => text);
+  await inSessions(system, async (client) => {
+    await client.query("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0");
+    for (let text = left.pop(); text !== undefined; text = left.pop()) await client.query(text);
+  });
+  await sql(system.database, 'CHECKPOINT');
+  for (const program of programs) program.signal('SIGCONT');
+  await readyAgain([...system.gatewayUrls, ...system.relayUrls]);
+  return (performance.now() - begun) / 1_000;
+}
+
+async function readyAgain(urls: readonly string[]): Promise<void> {
+  const deadline = performance.now() + SETTLED_WITHIN_MS;
+  for (const url of urls)
+    while (!(await fetch(`${url}/readyz`).catch(() => null))?.ok) {
+      if (performance.now() > deadline) throw new Error(`${url} is not ready again`);
+      await delay(200);
+    }
+}
+
+async function inSessions(system: TestSystem, work: (client: pg.Client) => Promise<void>): Promise<void> {
   const session = async (): Promise<void> => {
     const client = new pg.Client({ connectionString: system.database.adminUrl });
     await client.connect();
+    await work(client);
+    await client.end();
+  };
+  await Promise.all(Array.from({ length: SESSIONS }, session));
+}
+
+/** Copies of a registered receipt, as five years would leave them. */
+export async function fillReceipts(system: TestSystem, { template, from, to, largest }: Filling): Promise<void> {
+  let next = from;
+  await inSessions(system, async (client) => {
     // The rows are legal; checking each of them again would be most of the time.
     await client.query('SET session_replication_role = replica; SET synchronous_commit = off');
     while (next <= to) {
@@ -209,15 +255,11 @@ export async function fillReceipts(
       if (youngest(OF_EVENTS) <= last)
         await client.query(FILL_EVENTS, [template, youngest(OF_EVENTS), last, FIRST_MS, SPAN_MS, largest]);
     }
-    await client.end();
-  };
-  await Promise.all(Array.from({ length: SESSIONS }, session));
-  const seconds = (performance.now() - begun) / 1_000;
+  });
   await sql(system.database, 'VACUUM (ANALYZE) receipts');
   await sql(system.database, 'VACUUM (ANALYZE) attempts');
   await sql(system.database, 'VACUUM (ANALYZE) events');
   await sql(system.database, 'CHECKPOINT');
-  return seconds;
 }
 
 const ROWS = `generate_series($2::int, $3::int) AS n,
