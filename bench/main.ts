@@ -100,7 +100,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),
   traces: (quick) => benchTraces(quick ? { pairs: 1, rounds: 9, seconds: 1 } : { pairs: 4, rounds: 11, seconds: 1 }),
-  // BENCH_ROWS says other sizes, as 1000000,5000000: twenty million receipts take some 60 GB.
+  // BENCH_ROWS says other sizes, as 1000000,5000000: twenty million receipts take 57 GB.
   scale: (quick) => {
     const sizes = process.env['BENCH_ROWS']?.split(',').map(Number);
     return benchScale(
