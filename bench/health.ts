@@ -29,7 +29,7 @@ export interface HealthLoad {
 
 /**
  * What polls cost: as many polls a second as `of` registers need at one a minute, on fewer registers polled more
- * often. The registers are bare answers in this process; nothing moves on them, as at night.
+ * often; so many are due at any moment that none comes early. The registers are bare answers in this process; nothing moves on them, as at night.
  */
 export async function benchHealth({ against, ...load }: HealthLoad): Promise<Figure[]> {
   return [

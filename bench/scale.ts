@@ -194,27 +194,30 @@ export interface Filling {
 }
 
 /**
- * The same for many millions: without the indexes of receipts, which are made anew at the end, and with the programs at a stop, as each of
+ * The same for many millions: without the indexes of receipts that stand behind no constraint, which are made anew at the end, and with the programs at a stop, as each of
  * their questions would read the whole table meanwhile. Indexes that are made so are as dense as they can be, at every size alike.
  */
 async function fillWithoutIndexes(system: TestSystem, filling: Filling): Promise<number> {
   const begun = performance.now();
   const programs = [...system.gateways, ...system.relays];
   for (const program of programs) program.signal('SIGSTOP');
-  const indexes = await sql<{ name: string; text: string }>(
-    system.database,
-    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS text FROM pg_index
-      WHERE indrelid = 'receipts'::regclass AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
-  );
-  for (const { name } of indexes) await sql(system.database, `DROP INDEX ${name}`);
-  await fillReceipts(system, filling);
-  const left = indexes.map(({ text }) => text);
-  await inSessions(system, async (client) => {
-    await client.query("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0");
-    for (let text = left.pop(); text !== undefined; text = left.pop()) await client.query(text);
-  });
-  await sql(system.database, 'CHECKPOINT');
-  for (const program of programs) program.signal('SIGCONT');
+  try {
+    const indexes = await sql<{ name: string; text: string }>(
+      system.database,
+      `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS text FROM pg_index
+        WHERE indrelid = 'receipts'::regclass AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
+    );
+    for (const { name } of indexes) await sql(system.database, `DROP INDEX ${name}`);
+    await fillReceipts(system, filling);
+    const left = indexes.map(({ text }) => text);
+    await inSessions(system, async (client) => {
+      await client.query("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0");
+      for (let text = left.pop(); text !== undefined; text = left.pop()) await client.query(text);
+    });
+    await sql(system.database, 'CHECKPOINT');
+  } finally {
+    for (const program of programs) program.signal('SIGCONT');
+  }
   await readyAgain([...system.gatewayUrls, ...system.relayUrls]);
   return (performance.now() - begun) / 1_000;
 }

@@ -50,6 +50,8 @@ export interface Watch {
 
 /** Of the time between two polls: half of what it varies by anyway. */
 const POLLED_EARLY = 0.1;
+/** Far below the lease of a poll (health-poller.ts): one that is under way has a due time as well. */
+const POLLED_EARLY_AT_MOST_MS = 10_000;
 /** Calls to registers at the same time that hold a lane: closes, and resends, which wait for dead OFD servers. */
 const CLOSES = 50;
 const RESENDS = 50;
@@ -62,7 +64,7 @@ export function joinWatch(world: WatchWorld, settings: WatchSettings, tools: Wat
   const receipts = new OfdRepository(prisma, now);
   const pollSettings = { everyMs: settings.pollEveryMs, closeAt: settings.closeAt };
   const pollDevice = new PollDevice(registers, shifts, receipts, pollSettings, clock, random);
-  const earlyMs = settings.pollEveryMs * POLLED_EARLY;
+  const earlyMs = Math.min(settings.pollEveryMs * POLLED_EARLY, POLLED_EARLY_AT_MOST_MS);
   const pollOptions = { concurrency: settings.pollConcurrency, earlyMs, ring };
   const poller = new HealthPoller(new HealthRepository(prisma, now), pollDevice, pollOptions, logger);
   const closer = new CloseShift(lanes, shifts, logger);

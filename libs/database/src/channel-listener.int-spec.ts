@@ -93,7 +93,8 @@ test('the connection is asked often only while what was delivered is relied upon
     // Right after it has begun, and each second.
     expect(line.proxy.sent - listened).toBeLessThanOrEqual(5);
     const restedUntil = line.proxy.sent;
-    await untilTrue(() => relied.deliveredUntilMs > 0 && line.proxy.sent - restedUntil >= 20);
+    // At rest that would take twenty seconds.
+    await untilTrue(() => relied.deliveredUntilMs > 0 && line.proxy.sent - restedUntil >= 20, 'asked often', 15_000);
   } finally {
     await relied.stop();
     await line.close();

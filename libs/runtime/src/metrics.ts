@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Aggreg
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 /**
  * Between two samples of how late the event loop is. Each wakes the process: every ten milliseconds, the default, were a fourth of what a
- * program at rest took (docs/adr/0194-loops-at-rest.md). It is the least that the gauges say.
+ * program at rest took (docs/adr/0194-loops-at-rest.md). It is the least that the gauges of the samples say.
  */
 const LOOP_SAMPLE_MS = 100;
 

@@ -77,6 +77,18 @@ test('a claim visits what it takes, however many others are due', async () => {
     expect(new Set(claims.flat()).size).toBe(71);
     // Each is found, and written; the lane, the merchant and the receipts are read beside it.
     expect((await visited()) - before).toBeLessThan(80 * 20);
+
+    // All are due later but a few, and the plans of before are kept.
+    await rig.sql.query(`UPDATE devices SET poll_due_at = now() + interval '1 hour' + random() * interval '1 day'`);
+    await rig.sql.query('VACUUM devices');
+    const beforeFew = await visited();
+    for (let claim = 0; claim < 8; claim += 1) {
+      const ids = [1, 2, 3].map((n) => `dev_due${claim * 3 + n}`);
+      await rig.sql.query(`UPDATE devices SET poll_due_at = now() WHERE id = ANY($1)`, [ids]);
+      const claimed = await polls.claimDue(50, 60 * MINUTE, MINUTE);
+      expect(claimed.map(({ device }) => device.id).toSorted()).toEqual(ids.toSorted());
+    }
+    expect((await visited()) - beforeFew).toBeLessThan(24 * 25);
   } finally {
     await prisma.$disconnect();
   }
@@ -100,7 +112,7 @@ test('where few polls are due those that would be soon come along, but for regis
 
   const soon = await addDue('dev_soon', 3, 100);
   await addDue('dev_doubt', 2, 100, 1);
-  await addDue('dev_later', 2, 140);
+  await addDue('dev_later', 2, 3_600);
   expect(await claim(50)).toEqual([]);
   const due = await addDue('dev_due', 2, -1);
   expect(await claim(50)).toEqual([...due, ...soon].toSorted());
@@ -113,6 +125,28 @@ test('where few polls are due those that would be soon come along, but for regis
   expect(await claim(50)).toEqual(crowd.toSorted());
   await addDue('dev_last', 2, -2);
   expect(await claim(2)).toEqual(['dev_last1', 'dev_last2']);
+});
+
+test('a poll that is under way is not taken early by another relay', async () => {
+  await rig.addDevice('dev_1');
+  let asked = 0;
+  let answer: (silence: { kind: 'unreachable'; reason: string }) => void = () => undefined;
+  rig.registerOf('dev_1').status = () => {
+    asked += 1;
+    return new Promise((resolve) => (answer = resolve));
+  };
+  await relay.poller.beginDue();
+  await untilTrue(() => asked === 1, 'the register is asked');
+  rig.time.nowMs += 118_000;
+  await rig.addDevice('dev_2');
+  await rig.sql.query(`UPDATE devices SET poll_due_at = $1 WHERE id = 'dev_2'`, [rig.at(0)]);
+  const other = rig.relay();
+  await other.poller.beginDue();
+  await other.poller.settle();
+  expect(rig.registerOf('dev_2').calls).toContain('status');
+  expect(asked).toBe(1);
+  answer({ kind: 'unreachable', reason: 'it was silent' });
+  await relay.poller.settle();
 });
 
 test('what a register announces is learned by a poll, also what it no longer announces', async () => {

@@ -31,7 +31,7 @@ export class HealthPoller {
     private readonly pollDevice: PollDevice,
     private readonly options: {
       concurrency: number;
-      /** A poll may come so much before it is due, together with others. */
+      /** A poll may come so much before it is due, together with others; a fraction of a lease. */
       earlyMs: number;
       ring: (deviceId: string) => void;
     },
@@ -45,9 +45,14 @@ export class HealthPoller {
   async beginDue(): Promise<boolean> {
     const free = Math.min(this.places.free, BATCH);
     if (free <= 0) return false;
-    const claimed = await this.devices.claimDue(free, LEASE_MS, this.options.earlyMs);
+    const claimed = await this.devices.claimDue(free, this.leaseMs, this.options.earlyMs);
     for (const device of claimed) this.begin(device, this.places.tryEnter());
     return claimed.length === free;
+  }
+
+  /** A lease is a due time, and what is due soon may be taken early: it is longer by that, so that no relay takes it before its end. */
+  private get leaseMs(): number {
+    return LEASE_MS + this.options.earlyMs;
   }
 
   /** Polls under way have ended. */
@@ -60,7 +65,7 @@ export class HealthPoller {
     deviceId: string,
     options: PollOptions,
   ): Promise<{ written: PollWritten; outcome: PollOutcome } | null> {
-    const claimed = await this.devices.claimOne(deviceId, LEASE_MS);
+    const claimed = await this.devices.claimOne(deviceId, this.leaseMs);
     if (!claimed) return null;
     const outcome = await this.pollDevice.poll(claimed, options);
     const written = await this.write(outcome);

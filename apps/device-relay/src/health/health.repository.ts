@@ -78,6 +78,8 @@ const POLLED = Prisma.sql`
 
 /** From so many due polls on none comes early. */
 const FEW = 10;
+/** In the text and not a value: a kept plan takes a value for a tenth of the table. */
+const MANY_FROM = Prisma.raw(String(FEW - 1));
 
 const WOKEN = wakeLanes(Prisma.raw('written'));
 const NOTED = insertEvents(Prisma.sql`
@@ -102,6 +104,7 @@ export class HealthRepository {
    * Takes devices whose poll is due: those that were never polled, or else the longest due. Where these are few, others come along that
    * would be due soon, so that a small fleet is not taken and written one by one. Two relays never take the same one; a relay that dies
    * gives its devices back when the lease is over.
+   * @param leaseMs a lease is a due time: it has to be longer by `earlyMs` than the work, and all relays say the same
    */
   async claimDue(limit: number, leaseMs: number, earlyMs = 0): Promise<ClaimedPoll[]> {
     const isNew = Prisma.sql`${POLLED} AND poll_due_at IS NULL`;
@@ -109,7 +112,7 @@ export class HealthRepository {
     // By the index, however many are due.
     const which = await this.prisma.ask<'new' | 'many' | 'few' | null>(Prisma.sql`
       SELECT CASE WHEN EXISTS (SELECT FROM devices WHERE ${isNew}) THEN 'new'
-                  WHEN EXISTS (SELECT FROM devices WHERE ${isDue} OFFSET ${FEW - 1}) THEN 'many'
+                  WHEN EXISTS (SELECT FROM devices WHERE ${isDue} ORDER BY poll_due_at OFFSET ${MANY_FROM}) THEN 'many'
                   WHEN EXISTS (SELECT FROM devices WHERE ${isDue}) THEN 'few' END`);
     if (which === null) return [];
     // By itself: in one statement, what is due would all be sorted to begin with those that have no due time.
@@ -121,7 +124,7 @@ export class HealthRepository {
       if (unknown.length > 0) return unknown;
     }
     const isFew = which === 'few';
-    // Between two polls of a register in doubt is the time in which it may answer again: none of them comes early.
+    // A register that did not answer the last time has the whole pause to answer again: none of them comes early.
     const isMeant = isFew
       ? Prisma.sql`${POLLED} AND poll_due_at <= ${this.now()} + make_interval(secs => ${earlyMs / 1_000})
                    AND (poll_failures = 0 OR poll_due_at <= ${this.now()})`

@@ -112,7 +112,8 @@ test('the session is asked each second while a lane is in hand, and every five w
     expect(line.proxy.sent - asked).toBeLessThanOrEqual(1);
     const held = await locks.tryTake(79_001);
     const taken = line.proxy.sent;
-    await untilTrue(() => line.proxy.sent >= taken + 3, 'it was asked three times');
+    // At rest that would take ten seconds.
+    await untilTrue(() => line.proxy.sent >= taken + 3, 'it was asked three times', 9_000);
     await held?.release();
   } finally {
     await locks.onApplicationShutdown();
