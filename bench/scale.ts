@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { untilTrue } from '../libs/runtime/src/testing/until.js';
 import { sql } from '../test/system/database.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { timeOf, timesOf, type Caller } from './calls.js';
@@ -194,8 +195,10 @@ export interface Filling {
 }
 
 /**
- * The same for many millions: without the indexes of receipts that stand behind no constraint, which are made anew at the end, and with the programs at a stop, as each of
- * their questions would read the whole table meanwhile. Indexes that are made so are as dense as they can be, at every size alike.
+ * Many millions: without the indexes of receipts that stand behind no constraint, which are made anew at the end, and with the programs
+ * at a stop, as each of their questions would read the whole table meanwhile. Indexes that are made so are as dense as they can be, at
+ * every size alike.
+ * @returns seconds
  */
 async function fillWithoutIndexes(system: TestSystem, filling: Filling): Promise<number> {
   const begun = performance.now();
@@ -218,17 +221,13 @@ async function fillWithoutIndexes(system: TestSystem, filling: Filling): Promise
   } finally {
     for (const program of programs) program.signal('SIGCONT');
   }
-  await readyAgain([...system.gatewayUrls, ...system.relayUrls]);
+  for (const url of [...system.gatewayUrls, ...system.relayUrls])
+    await untilTrue(
+      async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok ?? false,
+      `${url} is ready again`,
+      SETTLED_WITHIN_MS,
+    );
   return (performance.now() - begun) / 1_000;
-}
-
-async function readyAgain(urls: readonly string[]): Promise<void> {
-  const deadline = performance.now() + SETTLED_WITHIN_MS;
-  for (const url of urls)
-    while (!(await fetch(`${url}/readyz`).catch(() => null))?.ok) {
-      if (performance.now() > deadline) throw new Error(`${url} is not ready again`);
-      await delay(200);
-    }
 }
 
 async function inSessions(system: TestSystem, work: (client: pg.Client) => Promise<void>): Promise<void> {

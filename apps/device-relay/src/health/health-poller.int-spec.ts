@@ -116,7 +116,7 @@ test('where few polls are due those that would be soon come along, but for regis
   expect(await claim(50)).toEqual([]);
   const due = await addDue('dev_due', 2, -1);
   expect(await claim(50)).toEqual([...due, ...soon].toSorted());
-  // In doubt, and due: as any other.
+  // Of a register in doubt that is due, the poll is not put off.
   const doubted = await addDue('dev_unsure', 1, -1, 1);
   expect(await claim(50)).toEqual(doubted);
 

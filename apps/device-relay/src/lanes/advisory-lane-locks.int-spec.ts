@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createLogger } from '#runtime';
-import { behindDelay } from '../../../../test/system/delaying-proxy.js';
+import { behindDelay, type DelayingProxy } from '../../../../test/system/delaying-proxy.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
@@ -76,14 +76,10 @@ describe('two relays and the lane lock', () => {
 });
 
 describe('a database that is 10 ms away', () => {
-  test('lanes that are taken and released together share round trips', async () => {
-    const line = await behindDelay(rows.database.url, 10);
-    const locks = newLocks(line.url);
-    locks.onApplicationBootstrap();
-    try {
-      await untilTrue(() => locks.isConnected, 'the session is there');
+  test('lanes that are taken and released together share round trips', () =>
+    withLocksBehind(10, async (locks, proxy) => {
       const lanes = Array.from({ length: 300 }, (_, index) => 78_000 + index);
-      const before = line.proxy.sent;
+      const before = proxy.sent;
       const held = await Promise.all(lanes.map((lane) => locks.tryTake(lane)));
       const taken = held.filter((laneLock) => laneLock !== null);
       expect(taken).toHaveLength(lanes.length);
@@ -91,35 +87,23 @@ describe('a database that is 10 ms away', () => {
       await Promise.all(taken.map((laneLock) => laneLock.release()));
       expect(await rows.locksHeldBy(held[0]!)).toBe(0);
       // One statement for each lane would be 600.
-      expect(line.proxy.sent - before).toBeLessThan(30);
-    } finally {
-      await locks.onApplicationShutdown();
-      await line.close();
-    }
-  });
+      expect(proxy.sent - before).toBeLessThan(30);
+    }));
 });
 
-test('the session is asked each second while a lane is in hand, and every five while none is', async () => {
-  const line = await behindDelay(rows.database.url, 0);
-  const locks = newLocks(line.url);
-  locks.onApplicationBootstrap();
-  try {
-    await untilTrue(() => locks.isConnected, 'the session is there');
-    const connected = line.proxy.sent;
-    await untilTrue(() => line.proxy.sent > connected, 'it was asked once');
-    const asked = line.proxy.sent;
+test('the session is asked each second while a lane is in hand, and every five while none is', () =>
+  withLocksBehind(0, async (locks, proxy) => {
+    const connected = proxy.sent;
+    await untilTrue(() => proxy.sent > connected, 'it was asked once');
+    const asked = proxy.sent;
     await delay(3_500);
-    expect(line.proxy.sent - asked).toBeLessThanOrEqual(1);
+    expect(proxy.sent - asked).toBeLessThanOrEqual(1);
     const held = await locks.tryTake(79_001);
-    const taken = line.proxy.sent;
+    const taken = proxy.sent;
     // At rest that would take ten seconds.
-    await untilTrue(() => line.proxy.sent >= taken + 3, 'it was asked three times', 9_000);
+    await untilTrue(() => proxy.sent >= taken + 3, 'it was asked three times', 9_000);
     await held?.release();
-  } finally {
-    await locks.onApplicationShutdown();
-    await line.close();
-  }
-});
+  }));
 
 describe('a connection on which nothing comes any more', () => {
   test('its holder gives it up, connects anew and ends what the lost session still holds', async () => {
@@ -177,6 +161,23 @@ describe('a lock statement that fails', () => {
 
 function newLocks(databaseUrl = rows.database.url): AdvisoryLaneLocks {
   return new AdvisoryLaneLocks({ databaseUrl }, createLogger('test', 'silent'));
+}
+
+/** Connected through a line that counts what is sent. */
+async function withLocksBehind(
+  roundTripMs: number,
+  work: (locks: AdvisoryLaneLocks, proxy: DelayingProxy) => Promise<void>,
+): Promise<void> {
+  const line = await behindDelay(rows.database.url, roundTripMs);
+  const locks = newLocks(line.url);
+  locks.onApplicationBootstrap();
+  try {
+    await untilTrue(() => locks.isConnected, 'the session is there');
+    await work(locks, line.proxy);
+  } finally {
+    await locks.onApplicationShutdown();
+    await line.close();
+  }
 }
 
 async function terminate(pid: number): Promise<void> {
