@@ -6,9 +6,9 @@ import { EventReader } from '../apps/gateway/src/notify/events/event-reader.js';
 import { MerchantsWithNews } from '../apps/gateway/src/notify/webhooks/merchants-with-news.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
 import { writeEvent } from '#ledger';
-import { secondsOf } from './processor-time.js';
+import { partitionFigures, sessionSeconds } from './partition-costs.js';
 import type { Figure } from './report.js';
-import { alternate, median, percentile } from './statistics.js';
+import { alternate } from './statistics.js';
 
 export interface EventPartitionsLoad {
   rounds: number;
@@ -47,7 +47,7 @@ export async function benchEventPartitions(load: EventPartitionsLoad): Promise<F
     );
     const figures = (['write', 'page', 'planning'] as const).flatMap((what): Figure[] => {
       const [without, within] = [a, b].map((costs) => costs.map((each) => each[what]));
-      return ratioOf(NAMES[what], without ?? [], within ?? []);
+      return partitionFigures(NAMES[what], without ?? [], within ?? []);
     });
     return [...figures, ...(await parts.release())];
   } finally {
@@ -61,18 +61,6 @@ const NAMES: Readonly<Record<keyof Costs, string>> = {
   page: 'the next 100 of a merchant are read',
   planning: 'the planner finds no news of any merchant',
 };
-
-function ratioOf(name: string, without: readonly number[], within: readonly number[]): Figure[] {
-  const ratios = within.map((cost, round) => cost / (without[round] ?? Number.NaN));
-  return [
-    { name: `${name}: one table`, value: median(without) * 1e6, unit: 'µs of PostgreSQL' },
-    { name: `${name}: partitions`, value: median(within) * 1e6, unit: 'µs of PostgreSQL' },
-    {
-      ...{ name: `${name}: partitions to one table`, value: median(ratios), unit: '×' },
-      spread: [percentile(ratios, 25), percentile(ratios, 75)],
-    },
-  ];
-}
 
 class Events {
   /** In each round all merchants are asked about, as every ten seconds in each gateway: of recent events after the first time. */
@@ -130,14 +118,14 @@ class Events {
     const [merchantId = ''] = this.merchants;
     const first = await this.prisma.$queryRaw<{ position: bigint }[]>`
       SELECT min(position) AS position FROM events WHERE merchant_id = ${merchantId}`;
-    const planning = await this.spent(async () => {
+    const planning = await sessionSeconds(this.prisma, async () => {
       while ((await this.news.next()).isMore);
     });
-    const page = await this.spent(async () => {
+    const page = await sessionSeconds(this.prisma, async () => {
       for (let call = 0; call < this.load.calls; call += 1)
         await reader.readAfter(merchantId, first[0]?.position ?? 0n, 100);
     });
-    const write = await this.spent(async () => {
+    const write = await sessionSeconds(this.prisma, async () => {
       for (let call = 0; call < this.load.calls; call += 1)
         await writeEvent(this.prisma, { merchantId, type: 'receipt.registered', subjectId: 'rcp_x', data: {} });
     });
@@ -146,14 +134,6 @@ class Events {
       [merchantId],
     );
     return { write: write / this.load.calls, page: page / this.load.calls, planning };
-  }
-
-  /** Seconds of processor time of the session. */
-  private async spent(work: () => Promise<void>): Promise<number> {
-    const [session] = await this.prisma.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
-    const before = secondsOf(session?.pid ?? null);
-    await work();
-    return secondsOf(session?.pid ?? null) - before;
   }
 
   /** Takes the oldest month off, beside one who writes. */

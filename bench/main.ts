@@ -7,6 +7,7 @@ import { benchCatalog } from './catalog.js';
 import { benchConsole } from './console.js';
 import { benchCost } from './cost.js';
 import { benchDispatch } from './dispatch.js';
+import { benchCallPartitions } from './call-partitions.js';
 import { benchEventPartitions } from './event-partitions.js';
 import { benchFleet } from './fleet.js';
 import { benchHealth } from './health.js';
@@ -114,6 +115,10 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
       quick
         ? { rounds: 3, merchants: 1_000, eventsOfMerchant: 40, calls: 500 }
         : { rounds: 9, merchants: 10_000, eventsOfMerchant: 40, calls: 2_000 },
+    ),
+  'call-partitions': (quick) =>
+    benchCallPartitions(
+      quick ? { rounds: 3, perMonth: 2_000, calls: 1_000 } : { rounds: 9, perMonth: 20_000, calls: 1_000 },
     ),
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),

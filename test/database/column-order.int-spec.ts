@@ -25,8 +25,13 @@ async function beforeIt(): Promise<{ owner: pg.Client; database: TestDatabase }>
   const database = await createEmptyDatabase();
   databases.push(database);
   const migrations = readMigrations().filter(({ name }) => name < MIGRATION);
-  await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: database.url, migrations });
-  return { owner: await connect(database.ownerUrl), database };
+  await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined, migrations });
+  const owner = await connect(database.ownerUrl);
+  // With the rights of then: prisma/grants.sql names functions that are not there yet.
+  await owner.query(`
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO fiscal_app, fiscal_app_tenant;
+    GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO fiscal_app, fiscal_app_tenant`);
+  return { owner, database };
 }
 
 function migrateOn({ ownerUrl, url }: TestDatabase): Promise<unknown> {

@@ -1,14 +1,12 @@
 // Promise: an installation with events gets them in partitions while they are written, without losing, changing or reordering one; a migration
 // that is killed is begun again; each merchant reads its own, and no program may do more than before.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createEmptyDatabase } from '#database/testing';
 import { isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
 import { newId } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
 
 const FIRST = '20261126060000_events_position_id';
 const BOUND_TRIED = '20261126060200_event_partitions_bound_tried';
@@ -18,28 +16,16 @@ let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
 let owner: pg.Client;
 let programs: pg.Client;
 
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  return client;
-}
-
 beforeAll(async () => {
   database = await createEmptyDatabase();
   const migrations = readMigrations().filter(({ name }) => name < FIRST);
   await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined, migrations });
   owner = await connect(database.ownerUrl);
   programs = await connect(database.url);
-  // With the rights and policies of then: prisma/grants.sql names functions that are not there yet.
+  await grantAsBefore(owner, { events: `merchant_id = current_setting('fgw.merchant_id', true)` });
   await owner.query(`
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO fiscal_app, fiscal_app_tenant;
-    GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO fiscal_app, fiscal_app_tenant;
     REVOKE UPDATE, DELETE ON events FROM fiscal_app, fiscal_app_tenant;
     GRANT UPDATE (transaction_id) ON events TO fiscal_app, fiscal_app_tenant;
-    CREATE POLICY programs ON events TO fiscal_app USING (true) WITH CHECK (true);
-    CREATE POLICY merchant ON events TO fiscal_app_tenant
-      USING (merchant_id = current_setting('fgw.merchant_id', true)) WITH CHECK (merchant_id = current_setting('fgw.merchant_id', true));
-    ALTER TABLE events ENABLE ROW LEVEL SECURITY;
     INSERT INTO merchants (id, code, name, tin) SELECT 'mer_' || n, 'm' || n, 'M', '300000000' FROM generate_series(1, 2) AS n;
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     SELECT 'evt_01ka' || lpad(n::text, 22, '0'), 'mer_' || 1 + n % 2, 't', 'rcp_' || n, '{"receipt_id": "чек"}' FROM generate_series(1, ${ROWS}) AS n`);
@@ -60,55 +46,13 @@ async function digest(of: string): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
-/** Writes events as programs do, until `during` has ended; ends at the first that is refused. @returns their ids */
-async function writtenDuring(during: (written: readonly string[]) => Promise<void>): Promise<string[]> {
-  const written: string[] = [];
-  let isOver = false;
-  const writers = Array.from({ length: 2 }, async () => {
-    const client = await connect(database.url);
-    try {
-      while (!isOver) {
-        const id = newId('evt');
-        await client.query(
-          `INSERT INTO events (id, merchant_id, type, subject_id, data) VALUES ($1, 'mer_1', 't', 'rcp_x', '{}')`,
-          [id],
-        );
-        written.push(id);
-      }
-    } finally {
-      await client.end();
-    }
-  });
-  const all = Promise.all(writers);
-  try {
-    await Promise.race([during(written), all]);
-  } finally {
-    isOver = true;
-    await all;
-  }
-  return written;
-}
-
-const script = (): string => `
-  import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
-  await migrate({ migrateDatabaseUrl: ${JSON.stringify(database.ownerUrl)}, databaseUrl: ${JSON.stringify(database.url)} });`;
-
-/** A reader keeps the migration that comes next from its table: it is killed while it waits. */
-async function migrateAndDie(): Promise<void> {
-  const reader = await connect(database.ownerUrl);
-  await reader.query('BEGIN; LOCK TABLE events IN ACCESS SHARE MODE');
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script()], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-    WHERE NOT l.granted AND c.relname = 'events' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-  while (child.exitCode === null && (await owner.query(waiting)).rows.length === 0) await delay(2);
-  child.kill('SIGKILL');
-  await ended;
-  await reader.query('ROLLBACK');
-  await reader.end();
-  expect(child.exitCode).toBeNull();
+async function writeEvent(client: pg.Client): Promise<string> {
+  const id = newId('evt');
+  await client.query(
+    `INSERT INTO events (id, merchant_id, type, subject_id, data) VALUES ($1, 'mer_1', 't', 'rcp_x', '{}')`,
+    [id],
+  );
+  return id;
 }
 
 async function seenBy(merchantId: string): Promise<number | undefined> {
@@ -121,12 +65,12 @@ async function seenBy(merchantId: string): Promise<number | undefined> {
 
 test('a filled database is converted while events are written; killed and repeated, nothing is missing or changed', async () => {
   const before = await digest('events');
-  const written = await writtenDuring(async (soFar) => {
-    await migrateAndDie();
+  const written = await writtenDuring(database, writeEvent, async (soFar) => {
+    await migrateAndDie(database, 'events');
     const migrations = readMigrations().filter(({ name }) => name < LAST);
     const { applied } = await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined, migrations });
     expect(applied).toHaveLength(3);
-    await migrateAndDie();
+    await migrateAndDie(database, 'events');
     expect((await owner.query(`SELECT to_regclass('parts.events_first') AS first`)).rows).toEqual([{ first: null }]);
     // Which alarms while it stands so (docs/alarms.md, PartitionsBehind).
     expect([await isHalfPartitioned(run), (await readPartitions(run)).daysAhead]).toEqual([true, 0]);
@@ -135,8 +79,7 @@ test('a filled database is converted while events are written; killed and repeat
     expect(await seenBy('mer_2')).toBe(ROWS / 2);
     await programs.query('UPDATE events SET transaction_id = transaction_id WHERE position = 1');
     await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: database.url });
-    const atEnd = soFar.length;
-    while (soFar.length < atEnd + 50) await delay(10);
+    await moreWritten(soFar, 50);
   });
   expect([await isHalfPartitioned(run), (await readPartitions(run)).daysAhead > 60]).toEqual([false, true]);
   expect(await digest(`(SELECT * FROM events WHERE id < 'evt_01kb')`)).toBe(before);

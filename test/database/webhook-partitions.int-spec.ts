@@ -1,13 +1,11 @@
 // Promise: an installation with deliveries gets them in partitions while they are written, without losing one; a migration that is killed is
 // begun again; programs read and write partitions through their tables alone, each merchant its own.
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
 import { firstIdAt, newId } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
 
 const FIRST = '20261125160000_webhook_partitions_bound';
 const LAST = '20261125160200_webhook_partitions';
@@ -19,6 +17,7 @@ const urlFor = (role: string): string => {
   return url.href;
 };
 const [migrateDatabaseUrl, databaseUrl] = [urlFor('fiscal_owner'), urlFor('fiscal_app')];
+const urls = { ownerUrl: migrateDatabaseUrl, url: databaseUrl };
 let owner: pg.Client;
 let programs: pg.Client;
 
@@ -30,12 +29,6 @@ async function asAdmin(statement: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  return client;
 }
 
 beforeAll(async () => {
@@ -54,26 +47,14 @@ afterAll(async () => {
   await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 });
 
-/** With the rights and policies of then: prisma/grants.sql names functions that are not there yet. */
 async function migrateAsBefore(migrations: ReturnType<typeof readMigrations>): Promise<void> {
   await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
   const client = await connect(migrateDatabaseUrl);
-  await client.query(`
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO fiscal_app, fiscal_app_tenant;
-    GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO fiscal_app, fiscal_app_tenant`);
-  const merchant = "current_setting('fgw.merchant_id', true)";
-  for (const [table, condition] of [
-    ['webhook_deliveries', `merchant_id = ${merchant}`],
-    [
-      'webhook_attempts',
+  await grantAsBefore(client, {
+    webhook_deliveries: `merchant_id = current_setting('fgw.merchant_id', true)`,
+    webhook_attempts:
       'EXISTS (SELECT FROM webhook_deliveries WHERE webhook_deliveries.id = webhook_attempts.delivery_id)',
-    ],
-  ]) {
-    await client.query(`
-      CREATE POLICY programs ON ${table} TO fiscal_app USING (true) WITH CHECK (true);
-      CREATE POLICY merchant ON ${table} TO fiscal_app_tenant USING (${condition}) WITH CHECK (${condition});
-      ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
-  }
+  });
   await client.end();
 }
 
@@ -100,53 +81,6 @@ async function digest(of: string): Promise<string> {
   return rows[0]?.digest ?? '';
 }
 
-/** Writes deliveries as gateways do, until `during` has ended; ends at the first that is refused. @returns their ids */
-async function writtenDuring(
-  during: (written: readonly string[], goesOn: () => boolean) => Promise<void>,
-): Promise<string[]> {
-  const written: string[] = [];
-  let isOver = false;
-  const writers = Array.from({ length: 2 }, async () => {
-    const client = await connect(databaseUrl);
-    try {
-      while (!isOver) written.push(await deliver(client));
-    } finally {
-      await client.end();
-    }
-  });
-  const all = Promise.all(writers);
-  try {
-    await Promise.race([during(written, () => !isOver), all]);
-  } finally {
-    isOver = true;
-    await all;
-  }
-  return written;
-}
-
-const SCRIPT = `
-  import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
-  await migrate({ migrateDatabaseUrl: ${JSON.stringify(migrateDatabaseUrl)}, databaseUrl: ${JSON.stringify(databaseUrl)} });`;
-
-/** A reader keeps the migration that comes next from the second of its tables: it is killed with the first in hand. */
-async function migrateAndDie(): Promise<void> {
-  const reader = await connect(migrateDatabaseUrl);
-  await reader.query('BEGIN; LOCK TABLE webhook_attempts IN ACCESS SHARE MODE');
-  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-    WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = 'webhook_attempts' AND l.database =
-          (SELECT oid FROM pg_database WHERE datname = current_database())`;
-  while (child.exitCode === null && (await owner.query(waiting)).rows.length === 0) await delay(2);
-  child.kill('SIGKILL');
-  await ended;
-  await reader.query('ROLLBACK');
-  await reader.end();
-  expect(child.exitCode).toBeNull();
-}
-
 test('a filled database is converted while deliveries are written; killed in the middle and repeated, nothing is missing or changed', async () => {
   await owner.query(`
     INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, state, finished_at)
@@ -154,20 +88,23 @@ test('a filled database is converted while deliveries are written; killed in the
            CASE WHEN n % 9 = 0 THEN 'pending' ELSE 'delivered' END::delivery_state, now() FROM generate_series(1, 20000) AS n;
     INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome) SELECT id, 1, 1, 'delivered' FROM webhook_deliveries`);
   const before = [await digest('webhook_deliveries'), await digest('webhook_attempts')];
-  const written = await writtenDuring(async (soFar, goesOn) => {
-    await migrateAndDie();
-    const migrations = readMigrations().filter(({ name: each }) => each < LAST);
-    const { applied } = await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
-    expect(applied).toHaveLength(2);
-    await migrateAndDie();
-    expect((await owner.query(`SELECT to_regnamespace('parts') AS parts`)).rows).toEqual([{ parts: null }]);
-    await migrate({ migrateDatabaseUrl, databaseUrl: undefined });
-    // Rights and policies come with the tables, not with what is set anew after all migrations.
-    expect(await seenBy('mer_2')).toEqual({ deliveries: 10_000, attempts: 10_000 });
-    await migrate({ migrateDatabaseUrl, databaseUrl });
-    const atEnd = soFar.length;
-    while (goesOn() && soFar.length < atEnd + 50) await delay(10);
-  });
+  const written = await writtenDuring(
+    urls,
+    (client) => deliver(client),
+    async (soFar) => {
+      await migrateAndDie(urls, 'webhook_attempts');
+      const migrations = readMigrations().filter(({ name: each }) => each < LAST);
+      const { applied } = await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations });
+      expect(applied).toHaveLength(2);
+      await migrateAndDie(urls, 'webhook_attempts');
+      expect((await owner.query(`SELECT to_regnamespace('parts') AS parts`)).rows).toEqual([{ parts: null }]);
+      await migrate({ migrateDatabaseUrl, databaseUrl: undefined });
+      // Rights and policies come with the tables, not with what is set anew after all migrations.
+      expect(await seenBy('mer_2')).toEqual({ deliveries: 10_000, attempts: 10_000 });
+      await migrate({ migrateDatabaseUrl, databaseUrl });
+      await moreWritten(soFar, 50);
+    },
+  );
   expect([
     await digest(`(SELECT * FROM webhook_deliveries WHERE id < 'dlv_01kb')`),
     await digest(`(SELECT * FROM webhook_attempts WHERE delivery_id < 'dlv_01kb')`),

@@ -233,6 +233,7 @@ export class LinkRig {
         ATTEMPTS_KEEP_DAYS: 395,
         WEBHOOK_KEEP_DAYS: 30,
         EVENTS_KEEP_DAYS: undefined,
+        PAYMENT_CALLS_KEEP_DAYS: 395,
       },
       ...{ TRACES_URL: undefined, TRACES_SAMPLE: 0, TRACES_HEADERS: {} },
     };

@@ -49,6 +49,7 @@ export const SETTINGS = {
   ATTEMPTS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
   EVENTS_KEEP_DAYS: integer({ min: 30, max: 36_500 }).optional(),
+  PAYMENT_CALLS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),

@@ -42,7 +42,16 @@ const keeper = (): PartitionKeeper =>
     database.url,
     {
       ...PARTITION_OPTIONS,
-      ...{ pauseMs: 0, tries: 2, retryMs: 5, keepDays: 30, keepEventsDays: 30, maxRows: 30, rowsAtOnce: 7 },
+      ...{
+        pauseMs: 0,
+        tries: 2,
+        retryMs: 5,
+        keepDays: 30,
+        keepEventsDays: 30,
+        keepCallsDays: 30,
+        maxRows: 30,
+        rowsAtOnce: 7,
+      },
       archive: archiveInFolder(folder),
     },
     logger,

@@ -3,16 +3,18 @@ import { Prisma } from '#database';
 import {
   abandonArchivesOf,
   archivesOfPartition,
+  CALL_TABLES,
   dropReleasedPartition,
   hasRestoredPartitions,
   makeNextPartition,
-  noteEventsRound,
+  noteArchivedRound,
   notePartitionRound,
   noteWritten,
   PARTITIONED_TABLES,
   readReleasedRows,
   releasedPartitions,
   releaseEventPartitions,
+  releasePaymentPartitions,
   releaseWebhookPartitions,
   StoreUnavailable,
   type ArchiveFiles,
@@ -43,6 +45,8 @@ export interface PartitionOptions {
   keepDays: number;
   /** Days that an event is kept; with an archive only, without one all stay. */
   keepEventsDays: number;
+  /** Days that calls to payment providers and theirs to us are kept; with an archive only, without one all stay. */
+  keepCallsDays: number;
   /** Where what leaves is archived; null: nowhere. */
   archive: ArchiveFiles | null;
   rowsAtOnce: number;
@@ -62,7 +66,7 @@ export const PARTITION_OPTIONS = {
 };
 
 /**
- * Keeps the partitions of events, webhook deliveries and their attempts, one relay at a time: makes those of the next months, takes off what
+ * Keeps the partitions of events, webhook deliveries and calls of payments, one relay at a time: makes those of the next months, takes off what
  * is older than it is kept, and drops that, with an archive only when files hold it. Each step is one transaction of the database and is
  * found by the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
  */
@@ -104,7 +108,9 @@ export class PartitionKeeper {
     if (!this.isStopping) await notePartitionRound(run, isHeld);
     if (this.files) await expectKnownPlace(run, 'partitions', this.files, this.logger);
     const failures = this.files && mayRelease ? await this.releaseEvents(run) : [];
-    if (failures.length === 0 && !this.isStopping) await noteEventsRound(run, this.files !== null);
+    const hasArchive = this.files !== null;
+    if (failures.length === 0 && !this.isStopping) await noteArchivedRound(run, 'events', { hasArchive });
+    failures.push(...(await this.keepCalls(run, hasArchive && mayRelease)));
     failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
     if (failures.length > 0) throw failures[0];
   }
@@ -140,11 +146,33 @@ export class PartitionKeeper {
 
   /** @returns whether what is old enough has to stay */
   private async releaseDeliveries(run: RunStatement): Promise<boolean> {
-    let step = 'released';
-    for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
-      step = await this.patiently(run, SHUTTING_MS, () => releaseWebhookPartitions(run, this.options.keepDays));
+    const step = await this.releaseAll(run, () => releaseWebhookPartitions(run, this.options.keepDays));
     if (step === 'held') this.logger.warn('an old month of deliveries stays: too many of them are not finished');
     return step === 'held';
+  }
+
+  /** Months of calls to payment providers and of theirs to us. @returns what failed */
+  private async keepCalls(run: RunStatement, mayRelease: boolean): Promise<unknown[]> {
+    const steps: string[] = [];
+    try {
+      for (const table of mayRelease ? CALL_TABLES : [])
+        steps.push(await this.releaseAll(run, () => releasePaymentPartitions(run, table, this.options.keepCallsDays)));
+    } catch (error) {
+      this.logger.error({ err: error }, 'an old month of calls was not taken off');
+      return [error];
+    }
+    const isHeld = steps.includes('held');
+    if (isHeld) this.logger.warn('an old month of calls stays: too many payments of it are not finished');
+    if (!this.isStopping) await noteArchivedRound(run, 'payments', { hasArchive: this.files !== null, isHeld });
+    return [];
+  }
+
+  /** @returns the last step */
+  private async releaseAll(run: RunStatement, release: () => Promise<string>): Promise<string> {
+    let step = 'released';
+    for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
+      step = await this.patiently(run, SHUTTING_MS, release);
+    return step;
   }
 
   /** What is needed of a month still is copied before the table is shut: only that takes long, and it asks for its locks patiently itself. */

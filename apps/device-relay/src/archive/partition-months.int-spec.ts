@@ -98,12 +98,12 @@ describe('months that are over', () => {
     await keeper().run();
     expect(await both()).toEqual(before);
     expect(await partitions()).toContain(suffix(-3));
-    expect(await readPartitions(run)).toMatchObject({ isHeld: true });
+    expect(await readPartitions(run)).toMatchObject({ held: ['webhooks'] });
     await at.owner.query(`UPDATE webhook_deliveries SET state = 'failed', finished_at = created_at
                         WHERE id = (SELECT min(id) FROM webhook_deliveries WHERE state = 'pending')`);
     await keeper().run();
     expect(await ids()).toHaveLength(5_000);
-    expect(await readPartitions(run)).toMatchObject({ isHeld: false });
+    expect(await readPartitions(run)).toMatchObject({ held: [] });
   });
 
   test('a month of which too much is not finished stays alone: the later ones leave', async () => {
@@ -113,14 +113,14 @@ describe('months that are over', () => {
     await keeper().run();
     expect(await ids()).toEqual([...held, ...staying].sort());
     expect(await partitions()).toEqual(expect.arrayContaining([suffix(-4), expect.stringMatching(/^kept_/)]));
-    expect(await readPartitions(run)).toMatchObject({ isHeld: true });
+    expect(await readPartitions(run)).toMatchObject({ held: ['webhooks'] });
     await at.owner.query(`UPDATE webhook_deliveries SET state = 'failed', finished_at = created_at WHERE id = $1`, [
       held[0],
     ]);
     await keeper().run();
     expect(await ids()).toEqual([...held.slice(1), ...staying].sort());
     expect(await partitions()).toEqual(await partitions('webhook_attempts'));
-    expect(await readPartitions(run)).toMatchObject({ isHeld: false });
+    expect(await readPartitions(run)).toMatchObject({ held: [] });
   });
 
   test('what is kept of earlier months does not count against a month', async () => {
@@ -132,7 +132,7 @@ describe('months that are over', () => {
     await keeper().run();
     expect(await ids()).toEqual(staying.sort());
     expect((await partitions()).filter((name) => name.startsWith('kept_')).length).toBeGreaterThan(1);
-    expect(await readPartitions(run)).toMatchObject({ isHeld: false });
+    expect(await readPartitions(run)).toMatchObject({ held: [] });
     for (const month of [-5, -4, -3]) await deliver(1, { month });
   });
 

@@ -11,7 +11,7 @@ import { PARTITION_OPTIONS, PartitionKeeper } from './partition-keeper.js';
 const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
 
-/** Keeps the partitions of events and webhook deliveries (docs/database.md, "Partitions"). */
+/** Keeps the partitions of events, webhook deliveries and calls of payments (docs/database.md, "Partitions"). */
 @Module({
   imports: [LanesModule],
   providers: [
@@ -19,11 +19,11 @@ const FIRST_AFTER_MS = 60_000;
       provide: PartitionKeeper,
       inject: [SETTINGS_TOKEN, LOGGER],
       useFactory: (settings: RelaySettings, logger: Logger): PartitionKeeper => {
-        const { WEBHOOK_KEEP_DAYS: keepDays } = settings;
+        const { WEBHOOK_KEEP_DAYS: keepDays, PAYMENT_CALLS_KEEP_DAYS: keepCallsDays } = settings;
         const options = {
           ...PARTITION_OPTIONS,
           archive: archiveOf(settings),
-          keepDays,
+          ...{ keepDays, keepCallsDays },
           keepEventsDays: eventsKeepDays(settings),
         };
         return new PartitionKeeper(sessionsAt(settings), options, logger);
@@ -58,9 +58,9 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
         of: ({ keptSeconds }: PartitionReading) => keptSeconds,
       },
       partitions_held: {
-        help: '1 while a month that is over stays, as too many of its deliveries are not finished',
+        help: '1 while a month that is over stays, as too many of its deliveries or payments are not finished',
         together: 'max',
-        of: ({ isHeld }: PartitionReading) => (isHeld ? 1 : 0),
+        of: ({ held }: PartitionReading) => (held.length > 0 ? 1 : 0),
       },
       partitions_waiting_seconds: {
         help: 'Since the oldest partition was taken off that has not been archived and dropped yet; 0: there is none',

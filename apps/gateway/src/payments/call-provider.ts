@@ -73,17 +73,17 @@ export class CallProvider {
     const { lease, facts } = context;
     const guard = new SendGuard();
     const during = stateDuring(call) ?? facts.state;
-    const callId = await this.payments.openCall(lease, call, {
+    const opened = await this.payments.openCall(lease, call, {
       ...{ from: facts.state, during },
       refundId: call === 'refund' ? facts.refund_id : null,
     });
-    if (callId === null) return { kind: 'lost', facts: null };
+    if (opened === null) return { kind: 'lost', facts: null };
     const asked = guard.isOpen ? await this.askMeasured(call, context) : null;
     const outcome: CallOutcome = asked ?? { kind: 'unsent', detail: 'too much time had passed since the intent' };
     const elsewhere = asked && (await this.failover.after(call, context, asked));
     const change = elsewhere ?? this.changeAfter(call, context, outcome);
     const refundDone = isRefunding(call, facts) && change.refundedTiyin !== undefined ? facts.refund_id : null;
-    const closed = await this.payments.closeCall(lease, callId, outcome, {
+    const closed = await this.payments.closeCall(lease, opened, outcome, {
       from: during,
       change,
       ...(refundDone !== null && { refundDone }),

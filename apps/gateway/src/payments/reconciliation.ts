@@ -3,6 +3,7 @@ import { Prisma, ReportDatabase, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
+import { SINCE_MADE } from './calls-of-payment.js';
 import { ALL_RECEIPTS } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 
@@ -78,7 +79,7 @@ export class Reconciliation {
 
 /** Each try leaves the state for a moment, so that its time says nothing of how long the provider has taken none. */
 function isCalledInVain(call: 'capture' | 'void'): Prisma.Sql {
-  return Prisma.sql`EXISTS (SELECT FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ${call}
+  return Prisma.sql`EXISTS (SELECT FROM payment_calls c WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ${call}
                                AND c.started_at < now() - make_interval(secs => ${HELD_SECONDS}::int4))`;
 }
 

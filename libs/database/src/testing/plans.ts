@@ -25,7 +25,12 @@ function recorder(): { prisma: PrismaService; sent: Prisma.Sql[] } {
       sent.push(Prisma.sql(texts, ...values));
       return Promise.resolve(answer);
     };
-  return { prisma: { $queryRaw: recordAs([]), $executeRaw: recordAs(0) } as unknown as PrismaService, sent };
+  const queryHot = (statement: Prisma.Sql): Promise<unknown[]> => {
+    sent.push(statement);
+    return Promise.resolve([]);
+  };
+  const prisma = { $queryRaw: recordAs([]), $executeRaw: recordAs(0), queryHot };
+  return { prisma: prisma as unknown as PrismaService, sent };
 }
 
 function firstOf([statement]: readonly Prisma.Sql[]): Prisma.Sql {
@@ -37,6 +42,7 @@ interface Plan {
   'Node Type': string;
   'Relation Name'?: string;
   'Actual Rows'?: number;
+  'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
   'Shared Hit Blocks'?: number;
   'Shared Read Blocks'?: number;
@@ -47,6 +53,8 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
 export interface ShownPlan {
   /** Tables that were read from one end to the other. */
   wholeTables: string[];
+  /** Tables, and of those in partitions the partitions, of which anything was read. */
+  visited: string[];
   /** The most rows that any of its steps had in hand, those that it dropped among them. */
   largest: number;
   /** Pages of tables and indexes that were read: what a condition on a later column of an index costs shows here alone. */
@@ -63,6 +71,13 @@ export async function planOf(client: pg.Client, statement: Prisma.Sql): Promise<
   const found = nodes(plan);
   return {
     wholeTables: found.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
+    visited: [
+      ...new Set(
+        found.flatMap((node) =>
+          node['Relation Name'] !== undefined && node['Actual Loops'] !== 0 ? [node['Relation Name']] : [],
+        ),
+      ),
+    ],
     largest: Math.max(...found.map((node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0))),
     pages: (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0),
   };

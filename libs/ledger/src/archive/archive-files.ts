@@ -6,7 +6,10 @@ import { createGunzip, createGzip } from 'node:zlib';
 import type { ArchiveStore, NewFile } from './archive-store.js';
 
 /** Whose rows an archive may hold: a name of an archive begins with it. */
-export const ARCHIVED_TABLES = ['attempts', 'webhook_deliveries', 'webhook_attempts', 'events'] as const;
+export const ARCHIVED_TABLES = [
+  ...(['attempts', 'webhook_deliveries', 'webhook_attempts', 'events'] as const),
+  ...(['payment_calls', 'provider_callbacks'] as const),
+] as const;
 export type ArchivedTable = (typeof ARCHIVED_TABLES)[number];
 
 /** What an archive holds, and how to find out whether it still does. */

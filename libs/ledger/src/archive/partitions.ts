@@ -4,7 +4,10 @@ import type { ArchivedTable } from './archive-files.js';
 import type { ScannedRow } from './archive-rows.js';
 
 /** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
-export const PARTITIONED_TABLES = ['webhook_deliveries', 'webhook_attempts', 'events'] as const;
+export const PARTITIONED_TABLES = [
+  ...(['webhook_deliveries', 'webhook_attempts', 'events'] as const),
+  ...(['payment_calls', 'provider_callbacks'] as const),
+] as const;
 type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
 /**
@@ -25,6 +28,21 @@ export async function releaseWebhookPartitions(run: RunStatement, keepDays: numb
 /** @returns `released`: there may be more; `none`: nothing is old enough, or events are being numbered anew */
 export async function releaseEventPartitions(run: RunStatement, keepDays: number): Promise<string> {
   const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_event_partitions(${keepDays}::int4) AS step`);
+  return stepOf(row);
+}
+
+/** Calls to providers and theirs to us. */
+export const CALL_TABLES = ['payment_calls', 'provider_callbacks'] as const;
+
+/** @returns `released`: there may be more; `none`: nothing may leave; `held`: too much of a month may not leave */
+export async function releasePaymentPartitions(
+  run: RunStatement,
+  table: (typeof CALL_TABLES)[number],
+  keepDays: number,
+): Promise<string> {
+  const [row] = await run<{ step: string }>(
+    Prisma.sql`SELECT release_payment_partitions(${table}, ${keepDays}::int4) AS step`,
+  );
   return stepOf(row);
 }
 
@@ -68,21 +86,26 @@ export async function notePartitionRound(run: RunStatement, isHeld: boolean): Pr
 }
 
 /**
- * The same of months of events, which leave only for an archive: a relay without a folder has done its part only where no other one has
- * archived a partition.
+ * The same of months of events or of calls of payments, which leave only for an archive: a relay without one has done its part only where no
+ * other one has archived a partition.
  */
-export async function noteEventsRound(run: RunStatement, hasFolder: boolean): Promise<void> {
+export async function noteArchivedRound(
+  run: RunStatement,
+  keeper: 'events' | 'payments',
+  { hasArchive, isHeld = false }: { hasArchive: boolean; isHeld?: boolean },
+): Promise<void> {
   await run(Prisma.sql`
-    UPDATE partition_rounds SET ended_at = now() WHERE keeper = 'events'
-       AND (${hasFolder}::bool OR NOT EXISTS (SELECT FROM archives WHERE released IS NOT NULL AND state <> 'abandoned'))`);
+    UPDATE partition_rounds SET ended_at = now(), is_held = ${isHeld}::bool WHERE keeper = ${keeper}
+       AND (${hasArchive}::bool OR NOT EXISTS (SELECT FROM archives WHERE released IS NOT NULL AND state <> 'abandoned'))`);
 }
 
 export interface PartitionReading {
   /** From now to the lower bound of the last partition, of the table that has the fewest; 0: a conversion stopped half-way. */
   daysAhead: number;
-  /** Since a round last made and took off what it was to, of webhooks or of events, whichever is longer ago. */
+  /** Since a round last made and took off what it was to, of webhooks, events or calls of payments, whichever is longest ago. */
   keptSeconds: number;
-  isHeld: boolean;
+  /** A month that is over stays, of `webhooks` or of `payments`. */
+  held: string[];
   /** Taken off, and not dropped yet. */
   waiting: number;
   /** For how long the oldest of these; 0: there is none. */
@@ -92,16 +115,18 @@ export interface PartitionReading {
 const HALF_PARTITIONED = Prisma.sql`
   SELECT 1 FROM pg_constraint
    WHERE (conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries'))
-      OR (conname = 'events_in_first' AND conrelid = to_regclass('public.events'))`;
+      OR (conname = 'events_in_first' AND conrelid = to_regclass('public.events'))
+      OR (conname = 'payment_calls_in_first' AND conrelid = to_regclass('public.payment_calls'))`;
 
 export async function readPartitions(run: RunStatement): Promise<PartitionReading> {
   const [row] = await run<PartitionReading>(Prisma.sql`
     SELECT CASE WHEN EXISTS (${HALF_PARTITIONED}) THEN 0 ELSE
              (SELECT extract(epoch FROM min(time_of_id(p.lower_id)) - now()) / 86400
                 FROM partitioned_tables() t, partitions_of(t.name) p WHERE p.upper_id IS NULL) END::float8 AS "daysAhead",
-           extract(epoch FROM now() - r.ended_at)::float8 AS "keptSeconds", r.is_held AS "isHeld",
+           extract(epoch FROM now() - r.ended_at)::float8 AS "keptSeconds", r.held,
            w.waiting, greatest(w.seconds, 0)::float8 AS "waitingSeconds"
-      FROM (SELECT min(ended_at) AS ended_at, bool_or(is_held) AS is_held FROM partition_rounds) r,
+      FROM (SELECT min(ended_at) AS ended_at, coalesce(array_agg(keeper ORDER BY keeper) FILTER (WHERE is_held), '{}') AS held
+              FROM partition_rounds) r,
            (SELECT count(*)::int4 AS waiting, extract(epoch FROM now() - min(released_at)) AS seconds
               FROM released_partitions WHERE dropped_at IS NULL) w`);
   if (!row) throw new Error('the database returned nothing');

@@ -92,7 +92,8 @@ function paymentCalls(of: TimelineOf): Prisma.Sql {
            jsonb_build_object('payment_id', c.payment_id, 'call', c.call, 'finished_at', c.finished_at,
                               'outcome', c.outcome ->> 'kind', 'code', c.outcome ->> 'code',
                               'detail', left(c.outcome ->> 'detail', 500))
-      FROM payment_calls c WHERE c.payment_id = ${of.paymentId} AND ${isOwnPayment(of)}`;
+      FROM payment_calls c
+     WHERE c.payment_id = ${of.paymentId} AND c.started_at >= ${dayBeforePayment(of)} AND ${isOwnPayment(of)}`;
 }
 
 /** Of a sale all of its money's ways back; of a refund its own. */
@@ -114,7 +115,13 @@ function providerCalls(of: TimelineOf): Prisma.Sql {
   return Prisma.sql`
     SELECT c.received_at, 7, 'provider_call:' || c.id, 'provider_call', c.payment_id, NULL::text,
            jsonb_build_object('payment_id', c.payment_id, 'operation', c.operation, 'amount', c.amount_tiyin)
-      FROM provider_callbacks c WHERE c.payment_id = ${of.paymentId} AND ${isOwnPayment(of)}`;
+      FROM provider_callbacks c
+     WHERE c.payment_id = ${of.paymentId} AND c.received_at >= ${dayBeforePayment(of)} AND ${isOwnPayment(of)}`;
+}
+
+/** Its calls are in no month before: those are not read. */
+function dayBeforePayment({ paymentId }: TimelineOf): Prisma.Sql {
+  return Prisma.sql`(SELECT created_at - interval '1 day' FROM payments WHERE id = ${paymentId})`;
 }
 
 function isOwnPayment({ merchantId, paymentId }: TimelineOf): Prisma.Sql {

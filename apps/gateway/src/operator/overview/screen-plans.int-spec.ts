@@ -1,7 +1,7 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is; so is what sends
 // webhooks, over twelve partitions.
 import pg from 'pg';
-import { PARTITIONED_TABLES } from '#ledger';
+import { CALL_TABLES, PARTITIONED_TABLES } from '#ledger';
 import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, planOf, recorded, recordedInGroup, type TestDatabase } from '#database/testing';
 import { insertDeliveries, type NewDelivery } from '../../notify/webhooks/delivery-rows.js';
@@ -31,6 +31,7 @@ let client: pg.Client;
 const ULID = (prefix: string): string => `'${prefix}_01kz' || lpad(n::text, 22, '0')`;
 /** As ids of one minute each: about 42 days of them. */
 const AT = "('2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute')";
+const timeAt = (row: number): string => new Date(Date.UTC(2026, 0, 1) + row * 60_000).toISOString();
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -67,7 +68,16 @@ beforeAll(async () => {
      (CASE WHEN n % 700 = 7 THEN 'failed' WHEN n % 900 = 7 THEN 'pending' ELSE 'delivered' END)::delivery_state, 200, ${AT}, ${AT}`,
   );
   await insert('webhook_attempts', 'delivery_id, number, duration_ms, outcome', `${ULID('dlv')}, 1, 1, 'delivered'`);
-  await insert('payment_calls', 'payment_id, call, lease_id, finished_at', `${ULID('pay')}, 'status', 'l', now()`);
+  await insert(
+    'payment_calls',
+    'payment_id, call, lease_id, started_at, finished_at',
+    `${ULID('pay')}, 'status', 'l', ${AT}, now()`,
+  );
+  await insert(
+    'provider_callbacks',
+    'account_id, address, reference, operation, payment_id, received_at',
+    `'pac_' || n % 50, '127.0.0.1', 'r' || n, 'x', ${ULID('pay')}, ${AT}`,
+  );
   await insert(
     'attempts',
     'id, receipt_id, device_id, number, state, baseline, request, relay_id',
@@ -120,8 +130,9 @@ async function makePartitions(table: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
   for (const { name } of rows) await client.query(`DROP TABLE parts.${name}`);
   const prefix = table === 'events' ? 'evt' : 'dlv';
-  const at = (part: number): string =>
-    `'${prefix}_01kz${String(Math.round((part * ROWS) / PARTITIONS)).padStart(22, '0')}'`;
+  const idAt = (row: number): string => `${prefix}_01kz${String(row).padStart(22, '0')}`;
+  const boundAt = CALL_TABLES.some((name) => name === table) ? timeAt : idAt;
+  const at = (part: number): string => `'${boundAt(Math.round((part * ROWS) / PARTITIONS))}'`;
   for (let part = 0; part < PARTITIONS; part += 1) {
     const from = part === 0 ? 'MINVALUE' : at(part);
     const to = part === PARTITIONS - 1 ? 'MAXVALUE' : at(part + 1);
@@ -240,14 +251,7 @@ const RECORDED_ATTEMPTS = await recordedInGroup((prisma) =>
 );
 
 /** Few rows by nature. */
-const SMALL = new Set([
-  'provider_accounts',
-  'webhook_endpoints',
-  'devices',
-  'provider_callbacks',
-  'payment_refunds',
-  'merchants',
-]);
+const SMALL = new Set(['provider_accounts', 'webhook_endpoints', 'devices', 'payment_refunds', 'merchants']);
 
 /** Of programs, which write for many merchants in one statement. */
 const OF_PROGRAMS: typeof STATEMENTS = {

@@ -39,16 +39,20 @@ export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplication
   /** @returns whether there may be more at once */
   async sealOld(): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
-      const rows = await tx.$queryRaw<{ id: bigint; body: Uint8Array }[]>`
-        SELECT id, body FROM provider_callbacks WHERE body IS NOT NULL
+      const rows = await tx.$queryRaw<{ id: bigint; received_at: Date; body: Uint8Array }[]>`
+        SELECT id, received_at, body FROM provider_callbacks WHERE body IS NOT NULL
          ORDER BY id LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED`;
       if (rows.length === 0) return false;
-      const sealed = rows.map(({ id, body }) => ({ id, ...this.seals.seal(Buffer.from(body).toString('utf8')) }));
+      const sealed = rows.map(({ body, ...row }) => ({
+        ...row,
+        ...this.seals.seal(Buffer.from(body).toString('utf8')),
+      }));
       await tx.$executeRaw`
         UPDATE provider_callbacks c SET body = NULL, reference = s.reference, body_sealed = decode(s.sealed, 'hex')
-          FROM unnest(${sealed.map(({ id }) => id)}::int8[], ${sealed.map(({ reference }) => reference)}::text[],
-                      ${sealed.map((each) => each.sealed.toString('hex'))}::text[]) AS s (id, reference, sealed)
-         WHERE c.id = s.id`;
+          FROM unnest(${sealed.map(({ id }) => id)}::int8[], ${sealed.map((each) => each.received_at)}::timestamptz(3)[],
+                      ${sealed.map(({ reference }) => reference)}::text[],
+                      ${sealed.map((each) => each.sealed.toString('hex'))}::text[]) AS s (id, received_at, reference, sealed)
+         WHERE c.id = s.id AND c.received_at = s.received_at`;
       return rows.length === AT_ONCE;
     });
   }
@@ -58,8 +62,9 @@ export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplication
     const old = Prisma.sql`received_at < now() - make_interval(days => ${this.settings.PROVIDER_CALLBACK_KEEP_DAYS}::int4)`;
     const cleared = await this.prisma.$executeRaw`
       UPDATE provider_callbacks SET body_sealed = NULL
-       WHERE id IN (SELECT id FROM provider_callbacks WHERE body_sealed IS NOT NULL AND ${old}
-                     ORDER BY received_at LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED)`;
+       WHERE (id, received_at) IN (
+             SELECT id, received_at FROM provider_callbacks WHERE body_sealed IS NOT NULL AND ${old}
+              ORDER BY received_at LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED)`;
     return cleared >= AT_ONCE;
   }
 

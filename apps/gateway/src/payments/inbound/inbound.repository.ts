@@ -174,7 +174,10 @@ export class InboundRepository {
   async keptOf(tx: Tx, paymentId: string, upTo: number): Promise<number> {
     const [row] = await tx.$queryRaw<{ kept: number }[]>`
       SELECT count(*)::int4 AS kept
-        FROM (SELECT FROM provider_callbacks WHERE payment_id = ${paymentId} LIMIT ${upTo}::int4) AS calls`;
+        FROM (SELECT FROM provider_callbacks c
+               WHERE c.payment_id = ${paymentId}
+                 AND c.received_at >= (SELECT created_at - interval '1 day' FROM payments WHERE id = ${paymentId})
+               LIMIT ${upTo}::int4) AS calls`;
     return row?.kept ?? 0;
   }
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Prisma, SalesDatabase } from '#database';
+import { isUniqueViolation, Prisma, SalesDatabase } from '#database';
 import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import {
@@ -10,6 +10,7 @@ import {
   type ProviderCode,
   type ProviderDocument,
 } from '#payments';
+import { SINCE_MADE } from '../calls-of-payment.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
@@ -47,6 +48,12 @@ export interface PaymentChange {
   code?: PaymentFacts['code'];
   /** To another provider, before any money has moved. */
   rerouted?: Alternative & { from: ProviderCode; left: Alternative[] };
+}
+
+/** A call that is open: its row is found in its month alone. */
+export interface OpenedCall {
+  id: bigint;
+  started_at: Date;
 }
 
 interface OpeningCall {
@@ -135,7 +142,8 @@ export class PaymentRepository {
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
              ${FURTHER_SALES} AS further,
              due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
-             (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
+             (SELECT max(started_at) FROM payment_calls c
+               WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${MONEY_CALLS}))
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
@@ -154,20 +162,37 @@ export class PaymentRepository {
    * closed as lost; what it did only the provider can say.
    * @returns null when another worker has the payment, or it is no longer as it was read
    */
-  async openCall(lease: Lease, call: ProviderCall, { from, during, refundId }: OpeningCall): Promise<bigint | null> {
-    const [row] = await this.prisma.queryHot<{ id: bigint }>(Prisma.sql`
-      WITH ${this.moving(lease, from, { state: during })}, lost AS (
+  async openCall(lease: Lease, call: ProviderCall, opening: OpeningCall): Promise<OpenedCall | null> {
+    try {
+      return await this.open(lease, call, opening, { isOneOpen: false });
+    } catch (error) {
+      // It is seen by the claim of the call that is open, and not asked for each time: that would look into every month.
+      if (!isUniqueViolation(error)) throw error;
+      return this.open(lease, call, opening, { isOneOpen: true });
+    }
+  }
+
+  private async open(
+    lease: Lease,
+    call: ProviderCall,
+    { from, during, refundId }: OpeningCall,
+    { isOneOpen }: { isOneOpen: boolean },
+  ): Promise<OpenedCall | null> {
+    const lost = Prisma.sql`, lost AS (
         UPDATE payment_calls c SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
           FROM moved WHERE c.payment_id = moved.id AND c.finished_at IS NULL RETURNING c.id
-      ), asked AS (
+      )`;
+    // Counting them makes sure that they are closed first: one call is open at a time.
+    const first = isOneOpen ? Prisma.sql`, (SELECT count(*) FROM lost) AS closed` : Prisma.empty;
+    const [row] = await this.prisma.queryHot<OpenedCall>(Prisma.sql`
+      WITH ${this.moving(lease, from, { state: during })}${isOneOpen ? lost : Prisma.empty}, asked AS (
         UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now())
           FROM moved WHERE f.id = ${refundId}::int8 AND f.payment_id = moved.id
       )
       INSERT INTO payment_calls (payment_id, call, lease_id)
-      -- Counting them makes sure that they are closed first: one call is open at a time.
-      SELECT moved.id, ${call}, ${lease.leaseId} FROM moved, (SELECT count(*) FROM lost) AS closed
-      RETURNING id`);
-    return row?.id ?? null;
+      SELECT moved.id, ${call}, ${lease.leaseId} FROM moved${first}
+      RETURNING id, started_at`);
+    return row ?? null;
   }
 
   /**
@@ -176,14 +201,16 @@ export class PaymentRepository {
    */
   async closeCall(
     lease: Lease,
-    callId: bigint,
+    call: OpenedCall,
     outcome: CallOutcome,
     move: { from: PaymentState; change: PaymentChange; refundDone?: bigint },
   ): Promise<ClosedCall | null> {
+    // By a value its month would be found when the statement is planned, which then is done each time and costs more than all the rest.
+    const startedAt = Prisma.sql`(SELECT ${call.started_at}::timestamptz(3))`;
     const [row] = await this.prisma.queryHot<ClosedCall>(Prisma.sql`
       WITH closed AS (
         UPDATE payment_calls SET finished_at = now(), outcome = ${JSON.stringify(withoutEvidence(outcome))}::jsonb
-         WHERE id = ${callId} AND finished_at IS NULL
+         WHERE id = ${call.id} AND started_at = ${startedAt} AND finished_at IS NULL
       ), ${this.moving(lease, move.from, move.change)}, refunded AS (
         UPDATE payment_refunds f SET state = 'done', finished_at = now()
           FROM moved WHERE f.id = ${move.refundDone ?? null}::int8 AND f.payment_id = moved.id

@@ -96,7 +96,7 @@ test('the month that is held is named, also when all of it was delivered lately'
 
 test('what holds a month up is named', async () => {
   await owner.query(`
-    UPDATE partition_rounds SET is_held = true;
+    UPDATE partition_rounds SET is_held = true WHERE keeper = 'webhooks';
     INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '300000000');
     INSERT INTO webhook_endpoints (id, merchant_id, url, events) VALUES ('whk_1', 'mer_1', 'https://a.example', '{*}');
     INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, created_at)
@@ -105,6 +105,12 @@ test('what holds a month up is named', async () => {
   expect(await finding('partitions that are over')).toMatchObject({
     state: 'warn',
     found: expect.stringContaining('whk_1 of mer_1: 12 not delivered') as unknown,
+  });
+  await owner.query(`UPDATE partition_rounds SET is_held = keeper = 'payments'`);
+  expect(await finding('partitions that are over')).toMatchObject({
+    state: 'warn',
+    found: expect.stringContaining('calls to payment providers') as unknown,
+    do: expect.stringContaining('/v1/payments/reconciliation') as unknown,
   });
 });
 

@@ -6,6 +6,12 @@ const ADVICE =
   'docs/alarms.md, "PartitionsBehind": the log of the relays says why; the session that holds the table up is ended with pg_terminate_backend(pid).';
 const DELETE_ENDPOINT = 'Its merchant enables the webhook again or deletes it.';
 const WAIT = 'It leaves by itself, WEBHOOK_KEEP_DAYS after they were finished.';
+const HELD_BY_PAYMENTS: Finding = {
+  check: 'partitions that are over',
+  state: 'warn',
+  found: 'the oldest month of calls to payment providers has more than 5000 of payments that are not settled',
+  do: 'GET /v1/payments/reconciliation of each merchant shows them (docs/payments.md). Once they are settled the month leaves by itself.',
+};
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
@@ -17,11 +23,11 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
       {
         check: 'partitions ahead',
         state: 'bad',
-        found: 'a table is not converted to partitions yet, and refuses events of the months to come',
-        do: 'Run npm run migrate: the migrations webhook_partitions…, and event_partitions…, belong together.',
+        found: 'a table is not converted to partitions yet, and refuses rows of the months to come',
+        do: 'Run npm run migrate: the migrations webhook_partitions…, event_partitions…, and payment_partitions…, belong together.',
       },
     ];
-  const { daysAhead, keptSeconds, isHeld, waiting, waitingSeconds } = await readPartitions(run);
+  const { daysAhead, keptSeconds, held, waiting, waitingSeconds } = await readPartitions(run);
   const kept = `last kept ${hours(keptSeconds)} ago`;
   return [
     judged(
@@ -52,7 +58,9 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
       waitingSeconds,
       { warn: 7 * DAY_S, bad: 30 * DAY_S },
     ),
-    isHeld ? await heldFinding(database) : well('partitions that are over', 'all have been taken off'),
+    ...(held.includes('webhooks') ? [await heldFinding(database)] : []),
+    ...(held.includes('payments') ? [HELD_BY_PAYMENTS] : []),
+    ...(held.length === 0 ? [well('partitions that are over', 'all have been taken off')] : []),
   ];
 }
 

@@ -1,0 +1,234 @@
+// Promise: old months of calls to payment providers, and of theirs to us, leave for files, and only for files; what a payment that is not
+// settled needs of them stays, and what a provider said in full is in none of them.
+import {
+  archiveInFolder,
+  beginRestore,
+  CALL_TABLES,
+  readPartitions,
+  releasedPartitions,
+  restoreRows,
+  tableOfArchive,
+  type ArchivedTable,
+} from '#ledger';
+import {
+  archived,
+  at,
+  closeAged,
+  keeper,
+  keeperProgram,
+  monthAt,
+  openAged,
+  partitions,
+  released,
+  rowsOf,
+  run,
+  tables,
+} from './testing/aged-partitions.js';
+import { killRounds } from './testing/kill-rounds.js';
+
+const DAY_MS = 86_400_000;
+let made = 0;
+
+beforeEach(async () => {
+  await openAged();
+  await at.owner.query(
+    `INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed) VALUES ('pac_1', 'mer_1', 'payme', 'P', '{}', '')`,
+  );
+});
+afterEach(closeAged);
+
+const middleOf = (month: number): Date => new Date(monthAt(month).getTime() + 10 * DAY_MS);
+
+interface Given {
+  month: number;
+  state?: string;
+  /** More of the payment: SQL. */
+  also?: string;
+  calls?: number;
+}
+
+/** A payment of the middle of a month, with calls to its provider and as many of its provider. @returns its id */
+async function pay({ month, state = 'captured', also, calls = 2 }: Given): Promise<string> {
+  const id = `pay_${String((made += 1))}`;
+  const moment = middleOf(month);
+  await at.owner.query(
+    `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, created_at)
+     VALUES ($1, 'mer_1', 'pac_1', $1, 'payme', 'inbound', $2::payment_state, 1, now(), $3)`,
+    [id, state, moment],
+  );
+  if (also !== undefined) await at.owner.query(`UPDATE payments SET ${also} WHERE id = $1`, [id]);
+  await at.programs.query(
+    `INSERT INTO payment_calls (payment_id, call, lease_id, started_at, finished_at, outcome)
+     SELECT $1, 'capture', 'l', $2::timestamptz + make_interval(secs => n), $2, '{"kind": "status", "detail": "чек"}' FROM generate_series(1, $3::int4) AS n`,
+    [id, moment, calls],
+  );
+  await at.programs.query(
+    `INSERT INTO provider_callbacks (account_id, address, reference, operation, payment_id, amount_tiyin, answer, received_at)
+     SELECT 'pac_1', '127.0.0.1', $1 || n, 'PerformTransaction', $1, 1, '{"result": {}}', $2::timestamptz + make_interval(secs => n)
+       FROM generate_series(1, $3::int4) AS n`,
+    [id, moment, calls],
+  );
+  return id;
+}
+
+const both = async (): Promise<string[]> => (await Promise.all(CALL_TABLES.map((table) => rowsOf(table)))).flat();
+
+async function paymentsIn(table: string): Promise<string[]> {
+  const { rows } = await at.owner.query<{ id: string }>(`SELECT DISTINCT payment_id AS id FROM ${table} ORDER BY 1`);
+  return rows.map(({ id }) => id);
+}
+
+const OPTIONS = { rowsAtOnce: 7, maxRows: 30 };
+const withArchive = (keepCallsDays = 30): ReturnType<typeof keeper> =>
+  keeper({ ...OPTIONS, folder: at.folder, keepCallsDays });
+
+/** Of months those alone are old enough that ended so many months ago: before or with the first of this one. */
+const since = (month: number): number => Math.floor((Date.now() - monthAt(month).getTime()) / DAY_MS);
+
+test('months that are over leave whole, into files of their own, and those within the days that are kept stay', async () => {
+  for (const month of [-5, -4]) for (let n = 0; n < 20; n += 1) await pay({ month });
+  const before = await both();
+  const recent = [await pay({ month: 0 })];
+  await withArchive().run();
+  for (const table of CALL_TABLES) {
+    expect(await paymentsIn(table)).toEqual(recent);
+    expect((await partitions(table))[0]).toMatch(/^kept_/);
+    expect(await tables(`${table}%`)).toBe((await partitions(table)).length);
+  }
+  expect(await released()).toEqual([]);
+  expect((await archived()).sort()).toEqual(before.sort());
+  const { rows } = await at.owner.query<{ name: string }>('SELECT name FROM archives');
+  expect(new Set(rows.map(({ name }) => tableOfArchive(name)))).toEqual(new Set(CALL_TABLES));
+});
+
+test('calls to the provider of a payment that is not settled stay until it is', async () => {
+  const unsettled: Partial<Given>[] = [
+    { also: 'due_at = now()' },
+    { also: 'awaits_operator = true' },
+    { also: `discrepancy = '{}'` },
+    { state: 'authorized' },
+    { state: 'manual' },
+  ];
+  const open: string[] = [];
+  for (const given of unsettled) open.push(await pay({ month: -5, ...given }));
+  await pay({ month: -5 });
+  await withArchive(since(-4)).run();
+  expect(await paymentsIn('payment_calls')).toEqual(open.sort());
+  // Nothing is decided by what the provider called for: it leaves as a whole.
+  expect(await paymentsIn('provider_callbacks')).toEqual([]);
+  await at.owner.query(
+    `UPDATE payments SET due_at = NULL, awaits_operator = false, discrepancy = NULL, state = 'captured'`,
+  );
+  await withArchive(since(-4)).run();
+  expect(await paymentsIn('payment_calls')).toEqual(open);
+  // With the next month that leaves.
+  await withArchive(since(-3)).run();
+  expect(await paymentsIn('payment_calls')).toEqual([]);
+});
+
+test('a call that is open stays, and is the only one of its payment as before', async () => {
+  const id = await pay({ month: -5 });
+  await at.owner.query(`UPDATE payment_calls SET finished_at = NULL WHERE id = (SELECT max(id) FROM payment_calls)`);
+  await withArchive().run();
+  expect(await rowsOf('payment_calls')).toHaveLength(1);
+  const second = at.programs.query(
+    `INSERT INTO payment_calls (payment_id, call, lease_id) VALUES ('${id}', 'void', 'l')`,
+  );
+  await expect(second).rejects.toMatchObject({ code: '23505', constraint: 'payment_calls_one_open_per_payment' });
+  await at.programs.query(
+    `UPDATE payment_calls SET finished_at = now() WHERE payment_id = $1 AND finished_at IS NULL`,
+    [id],
+  );
+  await at.programs.query(`INSERT INTO payment_calls (payment_id, call, lease_id) VALUES ('${id}', 'void', 'l')`);
+});
+
+test('a month of which too much may not leave stays, says so, and leaves once that is settled', async () => {
+  await pay({ month: -5, state: 'manual', calls: 5_001 });
+  const settled = await pay({ month: -5 });
+  await withArchive().run();
+  expect(await paymentsIn('payment_calls')).toContain(settled);
+  expect(await readPartitions(run)).toMatchObject({ held: ['payments'], waiting: 0 });
+  await at.owner.query(`UPDATE payments SET state = 'refunded'`);
+  await withArchive().run();
+  expect(await rowsOf('payment_calls')).toEqual([]);
+  expect(await readPartitions(run)).toMatchObject({ held: [], waiting: 0 });
+});
+
+test('what is kept of earlier months does not count against a month', async () => {
+  await pay({ month: -6, state: 'manual', calls: 4_000 });
+  await withArchive(since(-4)).run();
+  const second = await pay({ month: -4, state: 'manual', calls: 2_000 });
+  const settled = await pay({ month: -4 });
+  await withArchive(since(-3)).run();
+  expect(await paymentsIn('payment_calls')).not.toContain(settled);
+  expect(await paymentsIn('payment_calls')).toContain(second);
+  expect(await rowsOf('payment_calls')).toHaveLength(6_000);
+  expect(await readPartitions(run)).toMatchObject({ held: [] });
+});
+
+test('no text of a provider’s call is ever in an archive: its month waits until it is cleared', async () => {
+  await pay({ month: -5 });
+  for (const column of ['body', 'body_sealed']) {
+    await at.owner.query(
+      `UPDATE provider_callbacks SET ${column} = '\\x01' WHERE id = (SELECT min(id) FROM provider_callbacks)`,
+    );
+    await withArchive().run();
+    expect([column, (await rowsOf('provider_callbacks')).length]).toEqual([column, 2]);
+    await at.owner.query(`UPDATE provider_callbacks SET ${column} = NULL`);
+  }
+  expect(await rowsOf('payment_calls')).toEqual([]);
+  await withArchive().run();
+  expect(await rowsOf('provider_callbacks')).toEqual([]);
+});
+
+test('without an archive all calls stay, whatever their age', async () => {
+  await pay({ month: -5 });
+  const before = await both();
+  await keeper().run();
+  expect(await both()).toEqual(before);
+  // Nor does the database drop any by itself.
+  await at.programs.query(`SELECT release_payment_partitions('provider_callbacks', 30)`);
+  const [name] = await released();
+  expect((await at.programs.query('SELECT drop_released_partition($1, false) AS gone', [name])).rows).toEqual([
+    { gone: false },
+  ]);
+});
+
+test('what is brought back is as it was, stands in its time, and stays for its thirty days', async () => {
+  for (let n = 0; n < 20; n += 1) await pay({ month: -5 });
+  const before = await both();
+  await withArchive().run();
+  expect(await both()).toEqual([]);
+  const { rows } = await at.owner.query<{ name: string }>('SELECT name FROM archives ORDER BY name');
+  for (const { name } of rows) {
+    expect(await beginRestore(run, name)).toBe(true);
+    const table: ArchivedTable = tableOfArchive(name);
+    for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, table, lines);
+  }
+  expect(await both()).toEqual(before);
+  await withArchive().run();
+  expect(await both()).toEqual(before);
+});
+
+test('a keeper that dies at any moment loses no call, and archives whole months', async () => {
+  for (const month of [-6, -5, -4]) for (let n = 0; n < 20; n += 1) await pay({ month });
+  const open = await pay({ month: -5, state: 'manual' });
+  const before = await both();
+  const killed = await killRounds(
+    keeperProgram(),
+    (round) => 15 + 60 * round,
+    async () => {
+      const everywhere = [...(await both()), ...(await archived())];
+      for (const { name } of await releasedPartitions(run)) everywhere.push(...(await rowsOf(`parts.${name}`)));
+      expect(new Set(everywhere)).toEqual(new Set(before));
+    },
+  );
+  expect(killed).toBeGreaterThan(2);
+  // The server ends the session of a killed keeper when it notices; until then its lock stands.
+  const deadline = Date.now() + 60_000;
+  while (((await released()).length > 0 || (await both()).length > 2) && Date.now() < deadline)
+    await withArchive().run();
+  expect(await paymentsIn('payment_calls')).toEqual([open]);
+  const stays = new Set(await both());
+  expect(new Set(await archived())).toEqual(new Set(before.filter((line) => !stays.has(line))));
+}, 180_000);

@@ -1,0 +1,69 @@
+// Promise: one call to a provider is open of a payment at a time. One that a dead worker left open is closed as lost by the next one, in whichever
+// month it began; who has lost the payment opens and closes nothing.
+import pg from 'pg';
+import { SalesDatabase } from '#database';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { PaymentRepository } from './payment.repository.js';
+
+const OPENING = { from: 'authorized', during: 'capturing', refundId: null } as const;
+const LEASE = { paymentId: 'pay_1', leaseId: 'first' };
+let database: TestDatabase;
+let owner: pg.Client;
+let prisma: SalesDatabase;
+let payments: PaymentRepository;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+  await owner.query(`
+    INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'm', 'M', '300000000');
+    INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed) VALUES ('pac_1', 'mer_1', 'payme', 'P', '{}', '\\x00')`);
+  prisma = new SalesDatabase({ url: database.url, poolSize: 2, applicationName: 'test', lockTimeoutMs: 5_000 });
+  payments = new PaymentRepository(prisma, { leaseSeconds: 60 } as never);
+});
+beforeEach(async () => {
+  await owner.query(`
+    DELETE FROM payment_calls;
+    DELETE FROM payments;
+    INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, lease_id, lease_until)
+    VALUES ('pay_1', 'mer_1', 'pac_1', 'rcp_1', 'payme', 'hold', 'authorized', 1, now(), 'first', now() + interval '1 hour')`);
+});
+afterAll(async () => {
+  await prisma?.$disconnect();
+  await owner?.end();
+  await database?.drop();
+});
+
+async function calls(): Promise<unknown[]> {
+  const { rows } = await owner.query<{ call: string; lease: string; kind: string | null; detail: string | null }>(
+    `SELECT call, lease_id AS lease, outcome ->> 'kind' AS kind, outcome ->> 'detail' AS detail FROM payment_calls ORDER BY id`,
+  );
+  return rows.map(({ call, lease, kind, detail }) => [call, lease, kind, detail]);
+}
+
+test('what a dead worker left open is closed as lost by the next one, also of another month', async () => {
+  const first = await payments.openCall(LEASE, 'capture', OPENING);
+  expect(first).toMatchObject({ started_at: expect.any(Date) as unknown });
+  await owner.query(`UPDATE payment_calls SET started_at = now() - interval '40 days'`);
+  await owner.query(`UPDATE payments SET lease_id = 'second'`);
+  const next = { paymentId: 'pay_1', leaseId: 'second' };
+  const second = await payments.openCall(next, 'read_status', { ...OPENING, from: 'capturing' });
+  const lost = ['capture', 'first', 'unknown', 'lost: its caller died'];
+  expect(await calls()).toEqual([lost, ['read_status', 'second', null, null]]);
+  // The first one comes back: what it has heard is no longer waited for, and changes nothing.
+  const change = { state: 'captured' } as const;
+  const heard = { kind: 'unsent', detail: 'x' } as const;
+  expect(await payments.closeCall(LEASE, first!, heard, { from: 'capturing', change })).toBeNull();
+  expect(await calls()).toEqual([lost, ['read_status', 'second', null, null]]);
+  expect(await payments.closeCall(next, second!, heard, { from: 'capturing', change })).not.toBeNull();
+  expect(await calls()).toEqual([lost, ['read_status', 'second', 'unsent', 'x']]);
+});
+
+test('who has lost the payment, or read it before it changed, opens nothing, and the open call stays', async () => {
+  await payments.openCall(LEASE, 'capture', OPENING);
+  const stranger = { paymentId: 'pay_1', leaseId: 'stranger' };
+  expect(await payments.openCall(stranger, 'void', { ...OPENING, from: 'capturing' })).toBeNull();
+  expect(await payments.openCall(LEASE, 'void', OPENING)).toBeNull();
+  expect(await calls()).toEqual([['capture', 'first', null, null]]);
+});

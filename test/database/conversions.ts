@@ -1,0 +1,91 @@
+// A filled database that is converted by its migrations while programs write to it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+
+interface Urls {
+  ownerUrl: string;
+  url: string;
+}
+
+export async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  return client;
+}
+
+/**
+ * The rights and policies that a release before gave: prisma/grants.sql names functions that are not there yet.
+ * @param conditions by table: whose rows a merchant's are
+ */
+export async function grantAsBefore(owner: pg.Client, conditions: Readonly<Record<string, string>>): Promise<void> {
+  await owner.query(`
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO fiscal_app, fiscal_app_tenant;
+    GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO fiscal_app, fiscal_app_tenant`);
+  for (const [table, condition] of Object.entries(conditions))
+    await owner.query(`
+      CREATE POLICY programs ON ${table} TO fiscal_app USING (true) WITH CHECK (true);
+      CREATE POLICY merchant ON ${table} TO fiscal_app_tenant USING (${condition}) WITH CHECK (${condition});
+      ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+}
+
+/**
+ * Writes as two programs do, until `during` has ended; ends at the first row that is refused.
+ * @param write one row; returns its id
+ * @returns their ids
+ */
+export async function writtenDuring(
+  { url }: Urls,
+  write: (client: pg.Client) => Promise<string>,
+  during: (written: readonly string[]) => Promise<void>,
+): Promise<string[]> {
+  const written: string[] = [];
+  let isOver = false;
+  const writers = Array.from({ length: 2 }, async () => {
+    const client = await connect(url);
+    try {
+      while (!isOver) written.push(await write(client));
+    } finally {
+      await client.end();
+    }
+  });
+  const all = Promise.all(writers);
+  try {
+    await Promise.race([during(written), all]);
+  } finally {
+    isOver = true;
+    await all;
+  }
+  return written;
+}
+
+/** So many more have been written. */
+export async function moreWritten(written: readonly string[], count: number): Promise<void> {
+  const before = written.length;
+  while (written.length < before + count) await delay(10);
+}
+
+/** A reader keeps the migration that comes next from this table: it is killed while it waits. */
+export async function migrateAndDie({ ownerUrl, url }: Urls, table: string): Promise<void> {
+  const reader = await connect(ownerUrl);
+  const watcher = await connect(ownerUrl);
+  await reader.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`);
+  const script = `
+    import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
+    await migrate({ migrateDatabaseUrl: ${JSON.stringify(ownerUrl)}, databaseUrl: ${JSON.stringify(url)} });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = $1
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  while (child.exitCode === null && (await watcher.query(waiting, [table])).rows.length === 0) await delay(2);
+  child.kill('SIGKILL');
+  await ended;
+  await reader.query('ROLLBACK');
+  await reader.end();
+  await watcher.end();
+  expect(child.exitCode).toBeNull();
+}

@@ -1,0 +1,264 @@
+// Promise: an installation with calls of payments gets them in partitions while they are written, without losing or changing one; a migration
+// that is killed is begun again; one call of a payment is open at a time as before, in whichever month it began; each merchant reads its own,
+// and no program may do more than before.
+import pg from 'pg';
+import type { Prisma } from '#database';
+import { createEmptyDatabase } from '#database/testing';
+import { CALL_TABLES, isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
+import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
+
+const FIRST = '20261127083000_payment_calls_id_started_at';
+const BOUND = '20261127083400_payment_partitions_bound';
+const LAST = '20261127083600_payment_partitions';
+const ROWS = 20_000;
+let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
+let owner: pg.Client;
+let programs: pg.Client;
+
+const OWN_PAYMENT = `EXISTS (SELECT FROM payments WHERE payments.id = payment_calls.payment_id AND payments.merchant_id = current_setting('fgw.merchant_id', true))`;
+const OWN_ACCOUNT = `EXISTS (SELECT FROM provider_accounts WHERE provider_accounts.id = provider_callbacks.account_id AND provider_accounts.merchant_id = current_setting('fgw.merchant_id', true))`;
+
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+  const migrations = readMigrations().filter(({ name }) => name < FIRST);
+  await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined, migrations });
+  owner = await connect(database.ownerUrl);
+  programs = await connect(database.url);
+  await grantAsBefore(owner, { payment_calls: OWN_PAYMENT, provider_callbacks: OWN_ACCOUNT });
+  await owner.query(`
+    INSERT INTO merchants (id, code, name, tin) SELECT 'mer_' || n, 'm' || n, 'M', '300000000' FROM generate_series(1, 2) AS n;
+    INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
+    SELECT 'pac_' || n, 'mer_' || n, 'payme', 'P', '{}', '' FROM generate_series(1, 2) AS n;
+    INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at)
+    SELECT 'pay_' || n, 'mer_' || 1 + n % 2, 'pac_' || 1 + n % 2, 'rcp_' || n, 'payme', 'inbound', 'captured', 1, now() FROM generate_series(1, 100) AS n;
+    INSERT INTO payment_calls (payment_id, call, lease_id, started_at, finished_at, outcome)
+    SELECT 'pay_' || 1 + n % 100, 'capture', 'l', now() - interval '1 hour', now(), '{"kind": "чек"}' FROM generate_series(1, ${ROWS}) AS n;
+    INSERT INTO payment_calls (payment_id, call, lease_id) VALUES ('pay_7', 'void', 'l');
+    INSERT INTO provider_callbacks (account_id, address, reference, operation, payment_id, body_sealed, answer)
+    SELECT 'pac_' || 1 + n % 2, '127.0.0.1', 'r' || n, 'CreateTransaction', 'pay_' || 1 + n % 100, '\\x01', '{}' FROM generate_series(1, ${ROWS}) AS n`);
+});
+afterAll(async () => {
+  await owner?.end();
+  await programs?.end();
+  await database?.drop();
+});
+
+const run: RunStatement = async <Row>({ text, values }: Prisma.Sql) =>
+  (await owner.query(text, [...values])).rows as Row[];
+
+async function digests(): Promise<string[]> {
+  const found: string[] = [];
+  for (const [table, written] of Object.entries({
+    payment_calls: `call = 'written'`,
+    provider_callbacks: `operation = 'written'`,
+  })) {
+    const { rows } = await owner.query<{ digest: string }>(
+      `SELECT md5(string_agg(to_jsonb(t)::text, ',' ORDER BY id)) AS digest FROM ${table} t WHERE NOT ${written}`,
+    );
+    found.push(rows[0]?.digest ?? '');
+  }
+  return found;
+}
+
+/** As the release before opens and closes a call, and keeps one to us. */
+async function writeCalls(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ id: string }>(
+    `INSERT INTO payment_calls (payment_id, call, lease_id) VALUES ('new_' || gen_random_uuid(), 'written', 'l') RETURNING id::text`,
+  );
+  await client.query(
+    `UPDATE payment_calls SET finished_at = now(), outcome = '{}' WHERE id = $1 AND finished_at IS NULL`,
+    [rows[0]?.id],
+  );
+  await client.query(
+    `INSERT INTO provider_callbacks (account_id, address, operation, reference) VALUES ('pac_1', '127.0.0.1', 'written', $1)`,
+    [rows[0]?.id],
+  );
+  return rows[0]?.id ?? '';
+}
+
+async function seenBy(merchantId: string): Promise<number[]> {
+  await programs.query('BEGIN; SET LOCAL ROLE fiscal_app_tenant');
+  await programs.query(`SELECT set_config('fgw.merchant_id', $1, true)`, [merchantId]);
+  const { rows } = await programs.query<{ calls: number; callbacks: number }>(
+    'SELECT (SELECT count(*)::int4 FROM payment_calls) AS calls, (SELECT count(*)::int4 FROM provider_callbacks) AS callbacks',
+  );
+  await programs.query('ROLLBACK');
+  return rows.flatMap(({ calls, callbacks }) => [calls, callbacks]);
+}
+
+const refusal = (text: string): Promise<string | undefined> =>
+  programs.query(text).then(
+    () => undefined,
+    (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
+  );
+
+test('a filled database is converted while calls are written; killed and repeated, nothing is missing or changed', async () => {
+  const before = await digests();
+  const written = await writtenDuring(database, writeCalls, async (soFar) => {
+    const migrations = readMigrations();
+    const upTo = (name: string): Promise<unknown> =>
+      migrate({
+        ...{ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined },
+        migrations: migrations.filter((migration) => migration.name < name),
+      });
+    await upTo(BOUND);
+    await migrateAndDie(database, 'provider_callbacks');
+    await upTo(LAST);
+    await migrateAndDie(database, 'provider_callbacks');
+    expect((await owner.query(`SELECT to_regclass('parts.payment_calls_first') AS first`)).rows).toEqual([
+      { first: null },
+    ]);
+    // Which alarms while it stands so (docs/alarms.md, PartitionsBehind).
+    expect([await isHalfPartitioned(run), (await readPartitions(run)).daysAhead]).toEqual([true, 0]);
+    await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined });
+    // Rights and policies come with the tables, not with what is set anew after all migrations.
+    expect(await seenBy('mer_2')).toEqual([ROWS / 2 + 1, ROWS / 2]);
+    await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: database.url });
+    await moreWritten(soFar, 50);
+  });
+  expect([await isHalfPartitioned(run), (await readPartitions(run)).daysAhead > 60]).toEqual([false, true]);
+  expect(await digests()).toEqual(before);
+  const byNumber = (one: string, other: string): number => Number(one) - Number(other);
+  for (const [column, table, call] of [
+    ['id', 'payment_calls', 'call'],
+    ['reference', 'provider_callbacks', 'operation'],
+  ]) {
+    const { rows } = await owner.query<{ id: string }>(
+      `SELECT ${column}::text AS id FROM ${table} WHERE ${call} = 'written'`,
+    );
+    expect(rows.map(({ id }) => id).sort(byNumber)).toEqual([...written].sort(byNumber));
+  }
+  const { rows: numbers } = await owner.query<{ all: number; different: number }>(
+    'SELECT count(*)::int4 AS all, count(DISTINCT id)::int4 AS different FROM payment_calls',
+  );
+  expect(numbers[0]?.different).toBe(numbers[0]?.all);
+}, 180_000);
+
+test('the migration that shuts the tables reads none of them, and builds no index', async () => {
+  const empty = await createEmptyDatabase();
+  const client = await connect(empty.ownerUrl);
+  const notices: string[] = [];
+  client.on('notice', ({ message }) => notices.push(message ?? ''));
+  try {
+    const migrations = readMigrations();
+    const before = migrations.filter(({ name }) => name < LAST);
+    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations: before });
+    await client.query('SET client_min_messages = debug1');
+    await client.query(`BEGIN; ${migrations.find(({ name }) => name === LAST)?.sql ?? ''}; COMMIT`);
+    const implied = notices.filter((notice) => notice.includes('is implied by existing constraints'));
+    for (const table of CALL_TABLES)
+      expect(implied.filter((notice) => notice.includes(`"${table}_first"`))).toHaveLength(1);
+    expect(notices.filter((notice) => /building index .* on table "\w+_first"/.test(notice))).toEqual([]);
+  } finally {
+    await client.end();
+    await empty.drop();
+  }
+});
+
+test.each(CALL_TABLES)(
+  'what was in %s is its first partition, the last one has no end, and three months stand between',
+  async (table) => {
+    const { rows } = await owner.query<{ name: string; lower_id: string | null; upper_id: string | null }>(
+      `SELECT p.* FROM partitions_of($1) p ORDER BY lower_id NULLS FIRST`,
+      [table],
+    );
+    expect(rows[0]).toMatchObject({ name: `${table}_first`, lower_id: null });
+    expect(rows.at(-1)?.upper_id).toBeNull();
+    expect(rows.slice(1).map(({ lower_id: lower }) => lower)).toEqual(
+      rows.slice(0, -1).map(({ upper_id: upper }) => upper),
+    );
+    const last = new Date(rows.at(-1)?.lower_id ?? '');
+    expect([last.getUTCDate(), last.getUTCHours()]).toEqual([1, 0]);
+    const months = (last.getTime() - Date.now()) / 86_400_000 / 30.4;
+    expect([months > 2.9, months < 4.1]).toEqual([true, true]);
+  },
+);
+
+describe('one call of a payment is open at a time', () => {
+  const opened = (payment: string, startedAt = 'now()'): string =>
+    `INSERT INTO payment_calls (payment_id, call, lease_id, started_at) VALUES ('${payment}', 'void', 'l', ${startedAt})`;
+  const closed = (payment: string): string =>
+    `UPDATE payment_calls SET finished_at = now() WHERE payment_id = '${payment}' AND finished_at IS NULL`;
+
+  test('also the one that was open at the conversion, and across months', async () => {
+    expect(await refusal(opened('pay_7'))).toBe('23505');
+    expect(await refusal(closed('pay_7'))).toBeUndefined();
+    expect(await refusal(opened('pay_7', `now() + interval '2 months'`))).toBeUndefined();
+    expect(await refusal(opened('pay_7'))).toBe('23505');
+    expect(await refusal(closed('pay_7'))).toBeUndefined();
+    expect(await refusal(opened('pay_7'))).toBeUndefined();
+    // In one statement, as a worker does whose one before died.
+    expect(
+      await refusal(`WITH lost AS (${closed('pay_7')} RETURNING id)
+        INSERT INTO payment_calls (payment_id, call, lease_id) SELECT 'pay_7', 'void', 'l' FROM (SELECT count(*) FROM lost) AS closed`),
+    ).toBeUndefined();
+    expect(await refusal(`DELETE FROM payment_calls WHERE payment_id = 'pay_7'`)).toBeUndefined();
+    expect((await owner.query('SELECT * FROM parts.open_payment_calls')).rows).toEqual([]);
+  });
+
+  test('who opens one waits for who does at the same time, and is refused if that commits', async () => {
+    const other = await connect(database.url);
+    try {
+      for (const [end, outcome] of [
+        ['ROLLBACK', undefined],
+        ['COMMIT', '23505'],
+      ] as const) {
+        await other.query(`BEGIN; ${opened('pay_8')}`);
+        const second = refusal(opened('pay_8'));
+        await other.query(end);
+        expect([end, await second]).toEqual([end, outcome]);
+        await owner.query(closed('pay_8'));
+      }
+    } finally {
+      await other.end();
+    }
+  });
+
+  test('a call that the keeper of partitions puts from one into another keeps its claim', async () => {
+    const { rows } = await owner.query<{ name: string; below: string }>(
+      `SELECT name, lower_id AS below FROM partitions_of('payment_calls') WHERE upper_id IS NULL`,
+    );
+    const [last] = rows;
+    const isOpen = opened('pay_9', `'${last?.below ?? ''}'::timestamptz + interval '40 days'`);
+    expect(await refusal(isOpen)).toBeUndefined();
+    // As if three months had gone by: the last partition gets an end before that call.
+    await owner.query(`UPDATE payment_calls SET call = call WHERE payment_id = 'pay_9'`);
+    await owner.query(`ALTER TABLE payment_calls DETACH PARTITION parts.${last?.name ?? ''}`);
+    await owner.query(
+      `SELECT create_partition('payment_calls', 'payment_calls_last', format('FROM (%L) TO (MAXVALUE)', $1::text))`,
+      [last?.below],
+    );
+    await owner.query(`SELECT put_back_rows('payment_calls', $1, 'started_at >= $1::timestamptz', $2::text)`, [
+      last?.name,
+      last?.below,
+    ]);
+    expect(await refusal(isOpen)).toBe('23505');
+    expect(await refusal(closed('pay_9'))).toBeUndefined();
+    expect(await refusal(opened('pay_9'))).toBeUndefined();
+    await owner.query(`DROP TABLE parts.${last?.name ?? ''}`);
+  });
+});
+
+test.each(['fiscal_app', 'fiscal_app_tenant'])(
+  '%s reads no partition and no claim directly, and moves none',
+  async (role) => {
+    await programs.query(`SET ROLE ${role}`);
+    try {
+      for (const statement of [
+        'SELECT FROM parts.payment_calls_first',
+        'DELETE FROM parts.provider_callbacks_first',
+        'SELECT FROM parts.open_payment_calls',
+        'DELETE FROM parts.open_payment_calls',
+        'ALTER TABLE payment_calls DISABLE TRIGGER payment_calls_one_open_per_payment',
+        'ALTER TABLE provider_callbacks DETACH PARTITION parts.provider_callbacks_first',
+        `SELECT staying_payment_calls(now(), now(), 1)`,
+      ])
+        expect([statement, await refusal(statement)]).toEqual([statement, '42501']);
+      const release = `SELECT release_payment_partitions('payment_calls', 395)`;
+      expect(await refusal(release)).toBe(role === 'fiscal_app' ? undefined : '42501');
+    } finally {
+      await programs.query('RESET ROLE');
+    }
+  },
+);
