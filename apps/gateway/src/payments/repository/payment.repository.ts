@@ -166,7 +166,7 @@ export class PaymentRepository {
     try {
       return await this.open(lease, call, opening, { isOneOpen: false });
     } catch (error) {
-      // It is seen by the claim of the call that is open, and not asked for each time: that would look into every month.
+      // The claim of the open call says so. It is not asked for each time: every month would be read.
       if (!isUniqueViolation(error)) throw error;
       return this.open(lease, call, opening, { isOneOpen: true });
     }
