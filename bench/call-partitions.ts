@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { PrismaService, type SalesDatabase } from '#database';
+import { PrismaService } from '#database';
 import { InboundRepository } from '../apps/gateway/src/payments/inbound/inbound.repository.js';
 import { PaymentRepository } from '../apps/gateway/src/payments/repository/payment.repository.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
@@ -65,9 +65,9 @@ class Calls {
     private readonly owner: pg.Client,
     private readonly prisma: PrismaService,
   ) {
-    this.payments = new PaymentRepository(prisma as SalesDatabase, { leaseSeconds: 600 } as never);
+    this.payments = new PaymentRepository(prisma, { leaseSeconds: 600 } as never);
     const seals = { seal: () => ({ reference: randomUUID(), sealed: Buffer.alloc(200) }) };
-    this.inbound = new InboundRepository(prisma as SalesDatabase, {} as never, {} as never, seals as never);
+    this.inbound = new InboundRepository(prisma, {} as never, {} as never, seals as never);
   }
 
   static async open(load: CallPartitionsLoad, isPartitioned: boolean): Promise<Calls> {
