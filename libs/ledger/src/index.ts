@@ -69,6 +69,7 @@ export {
   CALL_TABLES,
   dropReleasedPartition,
   isHalfPartitioned,
+  leftUntil,
   makeNextPartition,
   noteArchivedRound,
   notePartitionRound,

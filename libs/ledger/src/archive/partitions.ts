@@ -99,6 +99,11 @@ export async function noteArchivedRound(
        AND (${hasArchive}::bool OR NOT EXISTS (SELECT FROM archives WHERE released IS NOT NULL AND state <> 'abandoned'))`);
 }
 
+/** Until when months of a table have left, as SQL: the end of the newest that did; null: none has. */
+export function leftUntil(table: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(SELECT max(time_of_id(p.upper_id)) FROM partitions_of(${table}) p WHERE p.name LIKE '%\\_kept\\_%')`;
+}
+
 export interface PartitionReading {
   /** From now to the lower bound of the last partition, of the table that has the fewest; 0: a conversion stopped half-way. */
   daysAhead: number;

@@ -105,6 +105,7 @@ export const receipts = {
   timeline: {
     title: 'What happened',
     accepted: 'Accepted',
+    left: 'Older entries are in the archive',
     moved: 'Moved to another register',
     attempt_opened: (number: string): string => `Attempt ${number}: sent to the register`,
     attempt_closed: (number: string): string => `Attempt ${number}: answered`,

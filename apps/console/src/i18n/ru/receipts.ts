@@ -106,6 +106,7 @@ export const receipts: ReceiptWords = {
   timeline: {
     title: 'Что происходило',
     accepted: 'Принят',
+    left: 'Более старые записи — в архиве',
     moved: 'Передан другой кассе',
     attempt_opened: (number) => `Попытка ${number}: отправлен на кассу`,
     attempt_closed: (number) => `Попытка ${number}: ответ`,

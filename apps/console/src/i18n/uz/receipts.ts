@@ -106,6 +106,7 @@ export const receipts: ReceiptWords = {
   timeline: {
     title: 'Nima bo‘ldi',
     accepted: 'Qabul qilindi',
+    left: 'Eskiroq yozuvlar arxivda',
     moved: 'Boshqa kassaga o‘tkazildi',
     attempt_opened: (number) => `${number}-urinish: kassaga yuborildi`,
     attempt_closed: (number) => `${number}-urinish: javob`,

@@ -86,6 +86,7 @@ function titleOf({ kind, data }: Entry, { timeline }: Words['receipts']): string
     case 'event':
       return typeof data['type'] === 'string' ? `${timeline.event} ${data['type']}` : timeline.event;
     case 'accepted':
+    case 'left':
     case 'moved':
     case 'attempt_archived':
     case 'refund':

@@ -36,6 +36,7 @@ export interface TimelineEntry {
 
 export type TimelineKind =
   | 'accepted'
+  | 'left'
   | 'moved'
   | 'attempt_opened'
   | 'attempt_closed'

@@ -1,4 +1,5 @@
 import { Prisma } from '#database';
+import { leftUntil } from '#ledger';
 import { answeredStatus } from '#ledger';
 
 /** Whose entries are read. */
@@ -20,6 +21,7 @@ const MAX_OUTCOME = 8_192;
  */
 export const TIMELINE_SOURCES: readonly ((of: TimelineOf) => Prisma.Sql)[] = [
   accepted,
+  left,
   refunds,
   payment,
   attemptsOpened,
@@ -39,6 +41,22 @@ function accepted({ merchantId, receiptId }: TimelineOf): Prisma.Sql {
            jsonb_build_object('type', type, 'device_id', device_id, 'external_id', external_id, 'client_id', client_id,
                               'total', total_tiyin, 'refund_of', refund_of) AS data
       FROM receipts WHERE id = ${receiptId} AND merchant_id = ${merchantId}`;
+}
+
+/**
+ * That months of events, deliveries or calls have left the database since it was accepted, and those of this receipt with them, but for what is
+ * needed still. A month leaves when it is over: of receipts of this one it is not asked.
+ */
+function left({ merchantId, receiptId, paymentId }: TimelineOf): Prisma.Sql {
+  return Prisma.sql`
+    SELECT r.created_at, 0, r.id || ':left:' || t.kind, 'left', r.id, NULL::text, jsonb_build_object('of', t.kind, 'until', l.until)
+      FROM receipts r
+     CROSS JOIN (VALUES ('event', 'events'), ('delivery', 'webhook_deliveries'), ('payment_call', 'payment_calls'),
+                        ('provider_call', 'provider_callbacks')) AS t(kind, of_table)
+     CROSS JOIN LATERAL (SELECT ${leftUntil(Prisma.sql`t.of_table`)} AS until) l
+     WHERE r.id = ${receiptId} AND r.merchant_id = ${merchantId}
+       AND r.created_at < date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AND l.until > r.created_at
+       AND (${paymentId}::text IS NOT NULL OR t.kind NOT IN ('payment_call', 'provider_call'))`;
 }
 
 function refunds({ merchantId, receiptId }: TimelineOf): Prisma.Sql {
