@@ -186,49 +186,6 @@ describe('the timeline', () => {
     expect(ofRefund.map(({ kind }) => kind)).toEqual(['accepted', 'payment_refund']);
   });
 
-  test('says of what older months have left since the receipt was accepted, and nothing of one that is younger', async () => {
-    const { receiptId } = await fixture.createAttempt();
-    const owner = new pg.Client({ connectionString: fixture.database.ownerUrl });
-    await owner.connect();
-    const leftOf = async (): Promise<unknown[]> =>
-      (await allPages(`/v1/receipts/${receiptId}/timeline?limit=2`)).flatMap(({ kind, data }) =>
-        kind === 'left' ? [[data['of'], data['until']]] : [],
-      );
-    const made = (when: string): Promise<unknown> =>
-      owner.query(`UPDATE receipts SET created_at = $2 WHERE id = $1`, [receiptId, when]);
-    try {
-      await made('2025-01-10T00:00:00Z');
-      expect(await leftOf()).toEqual([]);
-      // As the keeper leaves them when it has taken off what was before March, and of calls before February.
-      await owner.query(`
-        ALTER TABLE parts.events_first RENAME TO events_first_whole;
-        ALTER TABLE events DETACH PARTITION parts.events_first_whole;
-        ALTER TABLE payment_calls DETACH PARTITION parts.payment_calls_first;
-        SELECT create_partition('events', 'events_kept_202503', format('FROM (MINVALUE) TO (%L)', first_id_at('evt', '2025-03-01T00:00:00Z')));
-        SELECT create_partition('payment_calls', 'payment_calls_kept_202502', 'FROM (MINVALUE) TO (''2025-02-01T00:00:00Z'')')`);
-      expect(await leftOf()).toEqual([['event', '2025-03-01T00:00:00+00:00']]);
-      const paymentId = await payment(receiptId);
-      expect(await leftOf()).toEqual([
-        ['event', '2025-03-01T00:00:00+00:00'],
-        ['payment_call', '2025-02-01T00:00:00+00:00'],
-      ]);
-      await made('2025-02-10T00:00:00Z');
-      expect(await leftOf()).toEqual([['event', '2025-03-01T00:00:00+00:00']]);
-      await made(new Date().toISOString());
-      expect([paymentId.startsWith('pay_'), await leftOf()]).toEqual([true, []]);
-    } finally {
-      await owner.query(`
-        DROP TABLE IF EXISTS parts.events_kept_202503, parts.payment_calls_kept_202502;
-        DO $$ BEGIN
-          EXECUTE format('ALTER TABLE events ATTACH PARTITION parts.events_first_whole FOR VALUES FROM (MINVALUE) TO (%L)',
-                         (SELECT min(lower_id) FROM partitions_of('events')));
-          EXECUTE format('ALTER TABLE payment_calls ATTACH PARTITION parts.payment_calls_first FOR VALUES FROM (MINVALUE) TO (%L)',
-                         (SELECT min(lower_id) FROM partitions_of('payment_calls')));
-        END $$`);
-      await owner.end();
-    }
-  });
-
   test('404 for a foreign receipt, 422 for what is no page', async () => {
     const { receiptId } = await fixture.createAttempt();
     const stranger = await fixture.createToken(await fixture.createMerchant(), SCOPES);
