@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { Prisma } from '#database';
 import { createEmptyDatabase } from '#database/testing';
 import { CALL_TABLES, isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
 
@@ -135,6 +136,41 @@ test('a filled database is converted while calls are written; killed and repeate
   expect(numbers[0]?.different).toBe(numbers[0]?.all);
 }, 180_000);
 
+test.each(CALL_TABLES)(
+  'a time of a clock that was ahead, before the newest thousand of %s, moves its bound alone',
+  async (table) => {
+    const old = await createEmptyDatabase();
+    const client = await connect(old.ownerUrl);
+    try {
+      const migrations = readMigrations();
+      const before = migrations.filter(({ name }) => name <= BOUND);
+      await migrate({ migrateDatabaseUrl: old.ownerUrl, databaseUrl: undefined, migrations: before });
+      await client.query(`
+      ALTER TABLE payment_calls DROP CONSTRAINT payment_calls_in_first;
+      ALTER TABLE provider_callbacks DROP CONSTRAINT provider_callbacks_in_first;
+      INSERT INTO payment_calls (payment_id, call, lease_id, started_at, finished_at)
+      VALUES ('pay_1', 'void', 'l', now() + CASE WHEN '${table}' = 'payment_calls' THEN interval '1 year' ELSE '0' END, now());
+      INSERT INTO provider_callbacks (account_id, address, received_at)
+      VALUES ('pac_1', '127.0.0.1', now() + CASE WHEN '${table}' = 'payment_calls' THEN interval '0' ELSE '1 year' END);
+      DO $$ BEGIN
+        EXECUTE format('ALTER TABLE payment_calls ADD CONSTRAINT payment_calls_in_first CHECK (started_at < %L) NOT VALID', now() + interval '25 days');
+        EXECUTE format('ALTER TABLE provider_callbacks ADD CONSTRAINT provider_callbacks_in_first CHECK (received_at < %L) NOT VALID', now() + interval '25 days');
+      END $$`);
+      await migrate({ migrateDatabaseUrl: old.ownerUrl, databaseUrl: undefined });
+      for (const each of CALL_TABLES) {
+        const { rows } = await client.query<{ months: number; rows: number }>(
+          `SELECT extract(epoch FROM upper_id::timestamptz - now()) / 86400 / 30.4 AS months, (SELECT count(*)::int4 FROM parts.${each}_first) AS rows
+           FROM partitions_of('${each}') WHERE name = '${each}_first'`,
+        );
+        expect([each, rows[0]?.rows, Number(rows[0]?.months) > 11]).toEqual([each, 1, each === table]);
+      }
+    } finally {
+      await client.end();
+      await old.drop();
+    }
+  },
+);
+
 test('the migration that shuts the tables reads none of them, and builds no index', async () => {
   const empty = await createEmptyDatabase();
   const client = await connect(empty.ownerUrl);
@@ -199,6 +235,7 @@ describe('one call of a payment is open at a time', () => {
 
   test('who opens one waits for who does at the same time, and is refused if that commits', async () => {
     const other = await connect(database.url);
+    const pid = (await programs.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid;
     try {
       for (const [end, outcome] of [
         ['ROLLBACK', undefined],
@@ -206,6 +243,11 @@ describe('one call of a payment is open at a time', () => {
       ] as const) {
         await other.query(`BEGIN; ${opened('pay_8')}`);
         const second = refusal(opened('pay_8'));
+        await until(
+          'it waits',
+          async () => (await owner.query('SELECT FROM pg_locks WHERE pid = $1 AND NOT granted', [pid])).rowCount,
+          (waiting) => (waiting ?? 0) > 0,
+        );
         await other.query(end);
         expect([end, await second]).toEqual([end, outcome]);
         await owner.query(closed('pay_8'));
@@ -216,27 +258,44 @@ describe('one call of a payment is open at a time', () => {
   });
 
   test('a call that the keeper of partitions puts from one into another keeps its claim', async () => {
-    const { rows } = await owner.query<{ name: string; below: string }>(
-      `SELECT name, lower_id AS below FROM partitions_of('payment_calls') WHERE upper_id IS NULL`,
-    );
-    const [last] = rows;
-    const isOpen = opened('pay_9', `'${last?.below ?? ''}'::timestamptz + interval '40 days'`);
-    expect(await refusal(isOpen)).toBeUndefined();
-    // As if three months had gone by: the last partition gets an end before that call.
-    await owner.query(`UPDATE payment_calls SET call = call WHERE payment_id = 'pay_9'`);
-    await owner.query(`ALTER TABLE payment_calls DETACH PARTITION parts.${last?.name ?? ''}`);
-    await owner.query(
-      `SELECT create_partition('payment_calls', 'payment_calls_last', format('FROM (%L) TO (MAXVALUE)', $1::text))`,
-      [last?.below],
-    );
-    await owner.query(`SELECT put_back_rows('payment_calls', $1, 'started_at >= $1::timestamptz', $2::text)`, [
-      last?.name,
-      last?.below,
-    ]);
-    expect(await refusal(isOpen)).toBe('23505');
+    const lastOne = `SELECT name FROM partitions_of('payment_calls') WHERE upper_id IS NULL`;
+    // As if months had gone by: the last partition begins in the past, and has calls of a clock that was ahead beyond its month.
+    const begins = new Date(Date.UTC(2026, 5, 1)).toISOString();
+    await owner.query(`
+      ALTER TABLE payment_calls DETACH PARTITION parts.payment_calls_first;
+      DO $$ DECLARE p record; BEGIN
+        FOR p IN SELECT name FROM partitions_of('payment_calls') LOOP EXECUTE format('DROP TABLE parts.%I', p.name); END LOOP;
+      END $$;
+      SELECT create_partition('payment_calls', 'payment_calls_202606', 'FROM (''${begins}'') TO (MAXVALUE)')`);
+    expect(await refusal(opened('pay_9'))).toBeUndefined();
+    expect((await owner.query(`SELECT make_next_partition('payment_calls') AS step`)).rows).toEqual([{ step: 'made' }]);
+    expect((await owner.query<{ name: string }>(lastOne)).rows[0]?.name).toBe('payment_calls_202607');
+    expect((await owner.query('SELECT FROM parts.payment_calls_202606')).rowCount).toBe(0);
+    expect(await refusal(opened('pay_9'))).toBe('23505');
     expect(await refusal(closed('pay_9'))).toBeUndefined();
     expect(await refusal(opened('pay_9'))).toBeUndefined();
-    await owner.query(`DROP TABLE parts.${last?.name ?? ''}`);
+  });
+
+  test('a claim whose call is not there any more is taken over, and one moves with its call', async () => {
+    expect(await refusal(opened('pay_10'))).toBeUndefined();
+    await owner.query(
+      `ALTER TABLE payment_calls DISABLE TRIGGER USER; DELETE FROM payment_calls WHERE payment_id = 'pay_10'; ALTER TABLE payment_calls ENABLE TRIGGER USER`,
+    );
+    expect(await refusal(opened('pay_10'))).toBeUndefined();
+    expect(await refusal(opened('pay_10'))).toBe('23505');
+    await owner.query(`UPDATE payment_calls SET payment_id = 'pay_11' WHERE payment_id = 'pay_10'`);
+    expect(await refusal(opened('pay_11'))).toBe('23505');
+    expect(await refusal(opened('pay_10'))).toBeUndefined();
+    // What the table itself leaves out claims nothing.
+    const { rows } = await owner.query<{ id: string; at: string }>(
+      `SELECT id::text, started_at::text AS at FROM payment_calls WHERE payment_id = 'pay_10' AND finished_at IS NULL`,
+    );
+    await owner.query(closed('pay_10'));
+    await owner.query(
+      `INSERT INTO payment_calls (id, payment_id, call, lease_id, started_at) VALUES ($1, 'pay_10', 'void', 'l', $2) ON CONFLICT DO NOTHING`,
+      [rows[0]?.id, rows[0]?.at],
+    );
+    expect(await refusal(opened('pay_10'))).toBeUndefined();
   });
 });
 
@@ -253,6 +312,7 @@ test.each(['fiscal_app', 'fiscal_app_tenant'])(
         'ALTER TABLE payment_calls DISABLE TRIGGER payment_calls_one_open_per_payment',
         'ALTER TABLE provider_callbacks DETACH PARTITION parts.provider_callbacks_first',
         `SELECT staying_payment_calls(now(), now(), 1)`,
+        `SELECT unfinished_payments(now())`,
       ])
         expect([statement, await refusal(statement)]).toEqual([statement, '42501']);
       const release = `SELECT release_payment_partitions('payment_calls', 395)`;

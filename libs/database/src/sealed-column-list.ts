@@ -5,7 +5,7 @@ import { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecret
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
   table: string;
-  /** Text, and one row at most for each; the primary key, but for codes. */
+  /** Text, and one row at most for each; the primary key, but for codes and references, which are random. */
   idColumn: string;
   column: string;
   /** What the value of the row with this id is bound to. */

@@ -1,11 +1,12 @@
 -- Calls to providers and theirs to us become partitions by month (docs/adr/0197-payment-calls-in-partitions.md): the four indexes before this
--- one, and three migrations that belong together. The first says up to which time the tables of today will be the first partitions: to the end
--- of a month that is at least three weeks away, as until the third no row beyond it may be written, and beyond the newest million of each.
+-- one, and the migrations up to 20261127083600 that belong together. The first says up to which time the tables of today will be the first
+-- partitions: to the end of a month that is at least three weeks away, as until the last one no row beyond it may be written, and beyond the
+-- newest thousand of each. Where a clock was ahead before these, the next ones move the bound.
 DO $$
 DECLARE
   newest timestamptz := greatest(
-    (SELECT max(n.started_at) FROM (SELECT started_at FROM payment_calls ORDER BY id DESC LIMIT 1000000) n),
-    (SELECT max(n.received_at) FROM (SELECT received_at FROM provider_callbacks ORDER BY id DESC LIMIT 1000000) n));
+    (SELECT max(n.started_at) FROM (SELECT started_at FROM payment_calls ORDER BY id DESC LIMIT 1000) n),
+    (SELECT max(n.received_at) FROM (SELECT received_at FROM provider_callbacks ORDER BY id DESC LIMIT 1000) n));
   ends timestamp := date_trunc('month', greatest(now() + interval '21 days', newest) AT TIME ZONE 'UTC' + interval '1 month');
   bound text := to_char(ends, 'YYYY-MM-DD HH24:MI:SS+00');
 BEGIN

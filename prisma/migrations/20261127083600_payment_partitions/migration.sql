@@ -12,8 +12,9 @@ CREATE TEMP TABLE rights_before ON COMMIT DROP AS
     FROM pg_class c, aclexplode(c.relacl) AS a
    WHERE c.oid IN ('payment_calls'::regclass, 'provider_callbacks'::regclass) AND a.grantee NOT IN (0, c.relowner);
 CREATE TEMP TABLE bound_before ON COMMIT DROP AS
-  SELECT substring(pg_get_constraintdef(oid) FROM '''([0-9][^'']+)''')::timestamptz AS ends FROM pg_constraint
-   WHERE conrelid = 'payment_calls'::regclass AND conname = 'payment_calls_in_first';
+  SELECT conrelid::regclass::text AS of_table, substring(pg_get_constraintdef(oid) FROM '''([0-9][^'']+)''')::timestamptz AS ends FROM pg_constraint
+   WHERE (conrelid = 'payment_calls'::regclass AND conname = 'payment_calls_in_first')
+      OR (conrelid = 'provider_callbacks'::regclass AND conname = 'provider_callbacks_in_first');
 
 ALTER TABLE payment_calls DROP CONSTRAINT payment_calls_pkey;
 ALTER TABLE payment_calls ADD CONSTRAINT payment_calls_pkey PRIMARY KEY USING INDEX payment_calls_id_started_at;
@@ -76,23 +77,28 @@ CREATE FUNCTION claim_open_call() RETURNS trigger
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  IF TG_OP <> 'INSERT' AND OLD.finished_at IS NULL AND (TG_OP = 'DELETE' OR NEW.finished_at IS NOT NULL) THEN
+  IF TG_OP <> 'INSERT' AND OLD.finished_at IS NULL THEN
     DELETE FROM parts.open_payment_calls o WHERE o.payment_id = OLD.payment_id AND o.call_id = OLD.id;
   END IF;
-  IF TG_OP = 'DELETE' THEN
-    RETURN OLD;
-  END IF;
-  IF NEW.finished_at IS NULL THEN
-    -- Its own claim may be there: the keeper of partitions has put it from one into another.
+  IF TG_OP <> 'DELETE' AND NEW.finished_at IS NULL THEN
     INSERT INTO parts.open_payment_calls (payment_id, call_id) VALUES (NEW.payment_id, NEW.id) ON CONFLICT (payment_id) DO NOTHING;
-    IF NOT FOUND AND NOT EXISTS (SELECT FROM parts.open_payment_calls o WHERE o.payment_id = NEW.payment_id AND o.call_id = NEW.id) THEN
-      RAISE EXCEPTION 'payment % has an open call', NEW.payment_id
-        USING ERRCODE = 'unique_violation', CONSTRAINT = 'payment_calls_one_open_per_payment';
+    -- Its own claim, where the keeper of partitions has put the call from one into another; or one whose call is not there any more, which an
+    -- owner may have removed past this trigger: it is taken over. Who held it has ended, and its call would be seen.
+    IF NOT FOUND THEN
+      UPDATE parts.open_payment_calls o SET call_id = NEW.id
+       WHERE o.payment_id = NEW.payment_id
+         AND NOT EXISTS (SELECT FROM public.payment_calls k
+                          WHERE k.payment_id = o.payment_id AND k.id = o.call_id AND k.id <> NEW.id AND k.finished_at IS NULL);
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'payment % has an open call', NEW.payment_id
+          USING ERRCODE = 'unique_violation', CONSTRAINT = 'payment_calls_one_open_per_payment';
+      END IF;
     END IF;
   END IF;
-  RETURN NEW;
+  RETURN NULL;
 END $$;
-CREATE TRIGGER payment_calls_one_open_per_payment BEFORE INSERT OR DELETE OR UPDATE OF finished_at ON payment_calls
+-- After the row, so that what is refused or left out by the table itself claims nothing.
+CREATE TRIGGER payment_calls_one_open_per_payment AFTER INSERT OR DELETE OR UPDATE OF id, payment_id, finished_at ON payment_calls
   FOR EACH ROW EXECUTE FUNCTION claim_open_call();
 
 -- As before, and calls: their key is a time, which has no prefix.
@@ -185,67 +191,94 @@ BEGIN
   RETURN 'made';
 END $$;
 
--- Calls from one time to another that may not leave: those that are open, and all of a payment that somebody or something is at still. Read by
--- payments, of which those are few, before the table is shut: no call of a time that is long over is opened any more, and a payment that is
--- taken up again meanwhile goes on by what it is itself.
+-- Payments that were made before a time and that somebody or something is at still. Merchant by merchant, as the indexes of these few begin with
+-- it: of a million that are under way now none is read. By their ids, and by a day more, as clocks of programs are not the database's.
+CREATE FUNCTION unfinished_payments(below timestamptz) RETURNS TABLE (id text)
+  LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp SET enable_seqscan = off
+AS $$
+DECLARE
+  below_id text := public.first_id_at('pay', below + interval '1 day');
+BEGIN
+  RETURN QUERY
+    SELECT u.id FROM public.merchants m CROSS JOIN LATERAL (
+      SELECT p.id FROM public.payments p
+       WHERE p.merchant_id = m.id AND p.id < below_id AND (p.due_at IS NOT NULL OR p.awaits_operator OR p.discrepancy IS NOT NULL) OFFSET 0) u
+    UNION
+    SELECT u.id FROM public.merchants m CROSS JOIN LATERAL (
+      SELECT p.id FROM public.payments p
+       WHERE p.merchant_id = m.id AND p.id < below_id
+         AND p.state IN ('created', 'pending', 'reserved', 'authorizing', 'authorize_unknown', 'authorized', 'capturing', 'capture_unknown',
+             'capture_refused', 'voiding', 'void_unknown', 'refunding', 'refund_unknown', 'manual') OFFSET 0) u;
+END $$;
+
+-- Calls from one time to another that may not leave: those that are open, and of an unfinished payment the newest twenty of each kind, by which it
+-- is decided how it goes on; one that waits for a person may have thousands. Read before the table is shut: no call of a time that is long over is
+-- opened any more, and a payment that is taken up again meanwhile goes on by what it is itself.
 CREATE FUNCTION staying_payment_calls(from_time timestamptz, below timestamptz, at_most integer) RETURNS bigint[]
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE ids bigint[];
 BEGIN
   SELECT array_agg(s.id) INTO ids FROM (
-    SELECT c.id FROM (
-      SELECT p.id FROM public.payments p
-       WHERE p.created_at < below AND (p.due_at IS NOT NULL OR p.awaits_operator OR p.discrepancy IS NOT NULL)
-      UNION
-      SELECT p.id FROM public.payments p
-       WHERE p.created_at < below AND p.state IN ('created', 'pending', 'reserved', 'authorizing', 'authorize_unknown', 'authorized', 'capturing',
-             'capture_unknown', 'capture_refused', 'voiding', 'void_unknown', 'refunding', 'refund_unknown', 'manual')) unfinished
-     CROSS JOIN LATERAL (SELECT k.id FROM public.payment_calls k
-                          WHERE k.payment_id = unfinished.id AND k.started_at >= from_time AND k.started_at < below OFFSET 0) c
+    SELECT c.id FROM public.unfinished_payments(below) u
+     CROSS JOIN LATERAL (SELECT k.id, row_number() OVER (PARTITION BY k.call ORDER BY k.id DESC) AS place FROM public.payment_calls k
+                          WHERE k.payment_id = u.id AND k.started_at >= from_time AND k.started_at < below OFFSET 0) c
+     WHERE c.place <= 20
     UNION
     SELECT k.id FROM public.payment_calls k WHERE k.finished_at IS NULL AND k.started_at >= from_time AND k.started_at < below
     LIMIT at_most) s;
   RETURN coalesce(ids, '{}');
 END $$;
 
--- Takes the oldest month of calls off that ended so many days ago, with what was kept of those right before it as long as all that stays is no
--- more than five thousand. A month of calls to us stays as a whole while one of them has its sealed text: that is cleared first.
--- @returns `none`: nothing is old enough; `held`: too much of what is may not leave; `released`
+-- Takes the oldest month of calls off that ended so many days ago and may leave, with what was kept of those right before it as long as all that
+-- stays is no more than two thousand; a month of which more may not leave stays as it is, and the next one is taken. A call that a dead worker
+-- left open is closed as lost where its payment has been settled otherwise: nobody else will. A month of calls to us stays as a whole while one of
+-- them has its sealed text: that is cleared first.
+-- @returns `none`: nothing is old enough; `held`: what is may not leave; `released`
 CREATE FUNCTION release_payment_partitions(of_table text, keep_days integer) RETURNS text
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms' SET enable_seqscan = off
 AS $$
 DECLARE
-  most CONSTANT integer := 5000;
+  most CONSTANT integer := 2000;
   month record;
   kept record;
   lower_bound text;
   ends timestamptz;
   staying bigint[] := '{}';
   of_both bigint[];
+  is_held boolean := false;
+  is_found boolean := false;
   leaving text[];
   partition text;
 BEGIN
   IF of_table NOT IN ('payment_calls', 'provider_callbacks') THEN
     RAISE EXCEPTION '% is no table of calls', of_table;
   END IF;
-  SELECT p.lower_id, p.upper_id INTO month FROM public.partitions_of(of_table) p
-   WHERE p.upper_id <= public.bound_at(NULL, now() - make_interval(days => greatest(keep_days, 30))) AND p.name NOT LIKE '%\_kept\_%'
-   ORDER BY p.upper_id LIMIT 1;
-  IF NOT FOUND THEN
-    RETURN 'none';
+  FOR month IN
+    SELECT p.lower_id, p.upper_id FROM public.partitions_of(of_table) p
+     WHERE p.upper_id <= public.bound_at(NULL, now() - make_interval(days => greatest(keep_days, 30))) AND p.name NOT LIKE '%\_kept\_%'
+     ORDER BY p.upper_id
+  LOOP
+    ends := month.upper_id::timestamptz;
+    IF of_table = 'payment_calls' THEN
+      UPDATE public.payment_calls k SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
+       WHERE k.finished_at IS NULL AND k.started_at >= coalesce(month.lower_id, '-infinity')::timestamptz AND k.started_at < ends
+         AND NOT EXISTS (SELECT FROM public.unfinished_payments(ends) u WHERE u.id = k.payment_id);
+      staying := public.staying_payment_calls(coalesce(month.lower_id, '-infinity')::timestamptz, ends, most + 1);
+      is_found := cardinality(staying) <= most;
+    ELSE
+      is_found := NOT EXISTS (SELECT FROM public.provider_callbacks WHERE body_sealed IS NOT NULL
+                                 AND received_at >= coalesce(month.lower_id, '-infinity')::timestamptz AND received_at < ends)
+              AND NOT EXISTS (SELECT FROM public.provider_callbacks WHERE body IS NOT NULL
+                                 AND received_at >= coalesce(month.lower_id, '-infinity')::timestamptz AND received_at < ends);
+    END IF;
+    EXIT WHEN is_found;
+    is_held := true;
+  END LOOP;
+  IF NOT is_found THEN
+    RETURN CASE WHEN is_held THEN 'held' ELSE 'none' END;
   END IF;
   lower_bound := month.lower_id;
-  ends := month.upper_id::timestamptz;
-  IF of_table = 'payment_calls' THEN
-    staying := public.staying_payment_calls(coalesce(lower_bound, '-infinity')::timestamptz, ends, most + 1);
-    IF cardinality(staying) > most THEN
-      RETURN 'held';
-    END IF;
-  ELSIF EXISTS (SELECT FROM public.provider_callbacks WHERE body_sealed IS NOT NULL AND received_at < ends)
-     OR EXISTS (SELECT FROM public.provider_callbacks WHERE body IS NOT NULL AND received_at < ends) THEN
-    RETURN 'none';
-  END IF;
   LOOP
     SELECT p.lower_id INTO kept FROM public.partitions_of(of_table) p WHERE p.upper_id = lower_bound AND p.name LIKE '%\_kept\_%';
     EXIT WHEN NOT FOUND;
@@ -258,6 +291,10 @@ BEGIN
   END LOOP;
   SELECT array_agg(p.name ORDER BY p.upper_id) INTO leaving FROM public.partitions_of(of_table) p
    WHERE p.upper_id <= month.upper_id AND (lower_bound IS NULL OR p.lower_id >= lower_bound);
+  -- A vacuum or an index that is built gives no way in fifty milliseconds: found out now and not with the table shut.
+  FOREACH partition IN ARRAY leaving LOOP
+    EXECUTE format('LOCK TABLE ONLY parts.%I IN SHARE UPDATE EXCLUSIVE MODE', partition);
+  END LOOP;
   PERFORM public.shut_partitioned_table(of_table, 'ACCESS EXCLUSIVE');
   FOREACH partition IN ARRAY leaving LOOP
     EXECUTE format('ALTER TABLE public.%I DETACH PARTITION parts.%I', of_table, partition);
@@ -345,8 +382,8 @@ DECLARE
   g record;
   bound text;
 BEGIN
-  SELECT bound_at(NULL, ends) INTO STRICT bound FROM bound_before;
   FOR t IN SELECT * FROM partitioned_tables() WHERE name IN ('payment_calls', 'provider_callbacks') LOOP
+    SELECT bound_at(NULL, b.ends) INTO STRICT bound FROM bound_before b WHERE b.of_table = t.name;
     FOR p IN SELECT * FROM policies_before WHERE of_table = t.name LOOP
       EXECUTE format('DROP POLICY %I ON parts.%I', p.name, t.name);
       EXECUTE format('CREATE POLICY %1$I ON public.%2$I TO %3$s USING (%4$s) WITH CHECK (%4$s)', p.name, t.name, p.roles, p.condition);
@@ -366,5 +403,5 @@ BEGIN
   END LOOP;
 END $$;
 
-REVOKE EXECUTE ON FUNCTION claim_open_call(), staying_payment_calls(timestamptz, timestamptz, integer), release_payment_partitions(text, integer)
+REVOKE EXECUTE ON FUNCTION claim_open_call(), unfinished_payments(timestamptz), staying_payment_calls(timestamptz, timestamptz, integer), release_payment_partitions(text, integer)
   FROM PUBLIC;

@@ -79,27 +79,20 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     const options = { ...ARCHIVE_OPTIONS, keepDays: 395, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
     const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const files = archiveOf(${JSON.stringify(at.place.settings)});
-    // What a bucket needs is loaded before the time counts.
-    await files.prepare();
     const keeper = new ArchiveKeeper(${JSON.stringify(at.database.url)}, files, options, logger);
-    console.log('up');
     while (await keeper.run());`;
     let unfinished = 0;
-    const killed = await killRounds(
-      script,
-      (round) => 20 + 35 * round,
-      async () => {
-        unfinished += (await archives()).filter(({ state }) => state === 'writing' || state === 'written').length;
-        // What has left stands in an archive that is whole.
-        const here = new Set((await attempts()).map(({ id }) => id));
-        const { rows } = await at.owner.query<{ id: string; archive: string }>(
-          'SELECT id, archive FROM archived_attempts',
-        );
-        expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
-        for (const archive of new Set(rows.map((row) => row.archive)))
-          expect(await archiveIn(at.place.settings).check(archive)).toBe('whole');
-      },
-    );
+    const killed = await killRounds(at.owner, script, async () => {
+      unfinished += (await archives()).filter(({ state }) => state === 'writing' || state === 'written').length;
+      // What has left stands in an archive that is whole.
+      const here = new Set((await attempts()).map(({ id }) => id));
+      const { rows } = await at.owner.query<{ id: string; archive: string }>(
+        'SELECT id, archive FROM archived_attempts',
+      );
+      expect(new Set([...here, ...rows.map(({ id }) => id)])).toEqual(new Set(before.map(({ id }) => id)));
+      for (const archive of new Set(rows.map((row) => row.archive)))
+        expect(await archiveIn(at.place.settings).check(archive)).toBe('whole');
+    });
     expect(killed).toBeGreaterThan(0);
     expect(unfinished).toBeGreaterThan(0);
 

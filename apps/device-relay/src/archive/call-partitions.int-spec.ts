@@ -10,6 +10,7 @@ import {
   tableOfArchive,
   type ArchivedTable,
 } from '#ledger';
+import { firstIdAt } from '#runtime';
 import {
   archived,
   at,
@@ -49,8 +50,8 @@ interface Given {
 
 /** A payment of the middle of a month, with calls to its provider and as many of its provider. @returns its id */
 async function pay({ month, state = 'captured', also, calls = 2 }: Given): Promise<string> {
-  const id = `pay_${String((made += 1))}`;
   const moment = middleOf(month);
+  const id = `${firstIdAt('pay', moment)}${String((made += 1)).padStart(16, '0')}`;
   await at.owner.query(
     `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, created_at)
      VALUES ($1, 'mer_1', 'pac_1', $1, 'payme', 'inbound', $2::payment_state, 1, now(), $3)`,
@@ -127,10 +128,11 @@ test('calls to the provider of a payment that is not settled stay until it is', 
 });
 
 test('a call that is open stays, and is the only one of its payment as before', async () => {
-  const id = await pay({ month: -5 });
-  await at.owner.query(`UPDATE payment_calls SET finished_at = NULL WHERE id = (SELECT max(id) FROM payment_calls)`);
+  const id = await pay({ month: -5, state: 'manual', calls: 30 });
+  await at.owner.query(`UPDATE payment_calls SET finished_at = NULL WHERE id = (SELECT min(id) FROM payment_calls)`);
   await withArchive().run();
-  expect(await rowsOf('payment_calls')).toHaveLength(1);
+  // The newest twenty, and this one.
+  expect(await rowsOf('payment_calls')).toHaveLength(21);
   const second = at.programs.query(
     `INSERT INTO payment_calls (payment_id, call, lease_id) VALUES ('${id}', 'void', 'l')`,
   );
@@ -142,11 +144,30 @@ test('a call that is open stays, and is the only one of its payment as before', 
   await at.programs.query(`INSERT INTO payment_calls (payment_id, call, lease_id) VALUES ('${id}', 'void', 'l')`);
 });
 
-test('a month of which too much may not leave stays, says so, and leaves once that is settled', async () => {
-  await pay({ month: -5, state: 'manual', calls: 5_001 });
+/** So many payments of a month that a person has to judge, with a call each. */
+async function payUnsettled(count: number, month: number): Promise<void> {
+  const moment = middleOf(month);
+  const first = firstIdAt('pay', moment);
+  await at.owner.query(
+    `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, created_at)
+     SELECT $1 || '9' || lpad(n::text, 15, '0'), 'mer_1', 'pac_1', $1 || n, 'payme', 'inbound', 'manual', 1, now(), $2 FROM generate_series(1, $3::int4) AS n`,
+    [first, moment, count],
+  );
+  await at.owner.query(
+    `INSERT INTO payment_calls (payment_id, call, lease_id, started_at, finished_at)
+     SELECT id, 'void', 'l', created_at, created_at FROM payments WHERE state = 'manual' AND created_at = $1`,
+    [moment],
+  );
+}
+
+test('a month of which too much may not leave stays alone and says so: later ones leave, and it once that is settled', async () => {
+  await payUnsettled(2_001, -5);
   const settled = await pay({ month: -5 });
+  const later = await pay({ month: -4 });
   await withArchive().run();
-  expect(await paymentsIn('payment_calls')).toContain(settled);
+  const there = await paymentsIn('payment_calls');
+  expect([there.includes(settled), there.includes(later)]).toEqual([true, false]);
+  expect(await paymentsIn('provider_callbacks')).toEqual([]);
   expect(await readPartitions(run)).toMatchObject({ held: ['payments'], waiting: 0 });
   await at.owner.query(`UPDATE payments SET state = 'refunded'`);
   await withArchive().run();
@@ -154,15 +175,40 @@ test('a month of which too much may not leave stays, says so, and leaves once th
   expect(await readPartitions(run)).toMatchObject({ held: [], waiting: 0 });
 });
 
+test('of a payment that waits for a person for long the newest calls of each kind stay, and keep nothing else', async () => {
+  const open = await pay({ month: -5, state: 'manual', calls: 3_000 });
+  const settled = await pay({ month: -5 });
+  await at.owner.query(`UPDATE payment_calls SET call = 'read_status' WHERE id % 2 = 0`);
+  await withArchive().run();
+  expect(await paymentsIn('payment_calls')).toEqual([open]);
+  const { rows } = await at.owner.query<{ call: string; calls: number; newest: Date }>(
+    `SELECT call, count(*)::int4 AS calls, max(started_at) AS newest FROM payment_calls GROUP BY call ORDER BY call`,
+  );
+  expect(rows.map(({ call, calls }) => [call, calls])).toEqual([
+    ['capture', 20],
+    ['read_status', 20],
+  ]);
+  expect(Math.max(...rows.map(({ newest }) => newest.getTime()))).toBe(middleOf(-5).getTime() + 3_000_000);
+  expect(await archived()).toContainEqual(expect.stringContaining(settled));
+});
+
+test('a call that a dead worker left open is closed where its payment was settled otherwise, and leaves', async () => {
+  await pay({ month: -5, calls: 1 });
+  await at.owner.query(`UPDATE payment_calls SET finished_at = NULL, outcome = NULL`);
+  await withArchive().run();
+  expect(await rowsOf('payment_calls')).toEqual([]);
+  expect((await archived()).filter((line) => line.includes('lost: its caller died'))).toHaveLength(1);
+  expect((await at.owner.query('SELECT FROM parts.open_payment_calls')).rows).toHaveLength(0);
+});
+
 test('what is kept of earlier months does not count against a month', async () => {
-  await pay({ month: -6, state: 'manual', calls: 4_000 });
+  await payUnsettled(1_500, -6);
   await withArchive(since(-4)).run();
-  const second = await pay({ month: -4, state: 'manual', calls: 2_000 });
+  await payUnsettled(1_000, -4);
   const settled = await pay({ month: -4 });
   await withArchive(since(-3)).run();
   expect(await paymentsIn('payment_calls')).not.toContain(settled);
-  expect(await paymentsIn('payment_calls')).toContain(second);
-  expect(await rowsOf('payment_calls')).toHaveLength(6_000);
+  expect(await rowsOf('payment_calls')).toHaveLength(2_500);
   expect(await readPartitions(run)).toMatchObject({ held: [] });
 });
 
@@ -214,21 +260,20 @@ test('a keeper that dies at any moment loses no call, and archives whole months'
   for (const month of [-6, -5, -4]) for (let n = 0; n < 20; n += 1) await pay({ month });
   const open = await pay({ month: -5, state: 'manual' });
   const before = await both();
-  const killed = await killRounds(
-    keeperProgram(),
-    (round) => 15 + 60 * round,
-    async () => {
-      const everywhere = [...(await both()), ...(await archived())];
-      for (const { name } of await releasedPartitions(run)) everywhere.push(...(await rowsOf(`parts.${name}`)));
-      expect(new Set(everywhere)).toEqual(new Set(before));
-    },
-  );
+  const killed = await killRounds(at.owner, keeperProgram(), async () => {
+    const everywhere = [...(await both()), ...(await archived())];
+    for (const { name } of await releasedPartitions(run)) everywhere.push(...(await rowsOf(`parts.${name}`)));
+    expect(new Set(everywhere)).toEqual(new Set(before));
+  });
   expect(killed).toBeGreaterThan(2);
   // The server ends the session of a killed keeper when it notices; until then its lock stands.
   const deadline = Date.now() + 60_000;
   while (((await released()).length > 0 || (await both()).length > 2) && Date.now() < deadline)
     await withArchive().run();
   expect(await paymentsIn('payment_calls')).toEqual([open]);
+  // What stays is in the file of its month as well: with the partition that left it was taken along.
   const stays = new Set(await both());
-  expect(new Set(await archived())).toEqual(new Set(before.filter((line) => !stays.has(line))));
+  expect((await archived()).filter((line) => !stays.has(line)).sort()).toEqual(
+    before.filter((line) => !stays.has(line)).sort(),
+  );
 }, 180_000);

@@ -308,7 +308,8 @@ test('the table is shut for a moment, however many of its events stay', async ()
     isOver = true;
     await seller;
   }
-  expect(sales).toBeGreaterThan(20);
+  // How many there are is the machine’s; none of them waited for what was copied.
+  expect(sales).toBeGreaterThan(2);
   expect(slowestMs).toBeLessThan(copiedMs / 2);
   const { rows } = await at.owner.query<{ n: number }>(
     `SELECT count(*)::int4 AS n FROM events WHERE merchant_id = 'mer_3'`,
@@ -322,15 +323,11 @@ test('a keeper that dies at any moment loses no event, and archives whole months
   const newer = await happen(1, { month: 0 });
   await planTo('mer_1', newer[0]);
   const before = await rowsOf('events');
-  const killed = await killRounds(
-    keeperProgram(),
-    (round) => 15 + 60 * round,
-    async () => {
-      const everywhere = [...(await rowsOf('events')), ...(await archived())];
-      for (const { name } of await releasedPartitions(run)) everywhere.push(...(await rowsOf(`parts.${name}`)));
-      expect(new Set(everywhere)).toEqual(new Set(before));
-    },
-  );
+  const killed = await killRounds(at.owner, keeperProgram(), async () => {
+    const everywhere = [...(await rowsOf('events')), ...(await archived())];
+    for (const { name } of await releasedPartitions(run)) everywhere.push(...(await rowsOf(`parts.${name}`)));
+    expect(new Set(everywhere)).toEqual(new Set(before));
+  });
   expect(killed).toBeGreaterThan(2);
   // The server ends the session of a killed keeper when it notices; until then its lock stands.
   const deadline = Date.now() + 60_000;

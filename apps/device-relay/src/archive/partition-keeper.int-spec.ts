@@ -185,16 +185,12 @@ describe('a keeper that dies', () => {
       ...(await deliver(3, { month: -3, state: 'pending' })),
     ];
     const before = await both();
-    const killed = await killRounds(
-      keeperProgram(),
-      (round) => 15 + 60 * round,
-      async () => {
-        const everywhere = [...(await both()), ...(await archived())];
-        for (const name of await released()) everywhere.push(...(await rowsOf(`parts.${name}`)));
-        expect(new Set(everywhere)).toEqual(new Set(before));
-        expect(await ids()).toEqual(expect.arrayContaining(staying));
-      },
-    );
+    const killed = await killRounds(at.owner, keeperProgram(), async () => {
+      const everywhere = [...(await both()), ...(await archived())];
+      for (const name of await released()) everywhere.push(...(await rowsOf(`parts.${name}`)));
+      expect(new Set(everywhere)).toEqual(new Set(before));
+      expect(await ids()).toEqual(expect.arrayContaining(staying));
+    });
     expect(killed).toBeGreaterThan(2);
     // The server ends the session of a killed keeper when it notices; until then its lock stands.
     const deadline = Date.now() + 60_000;

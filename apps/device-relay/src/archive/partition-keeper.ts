@@ -151,19 +151,20 @@ export class PartitionKeeper {
     return step === 'held';
   }
 
-  /** Months of calls to payment providers and of theirs to us. @returns what failed */
+  /** Months of calls to payment providers and of theirs to us; one table that cannot leave keeps the other not. @returns what failed */
   private async keepCalls(run: RunStatement, mayRelease: boolean): Promise<unknown[]> {
-    const steps: string[] = [];
-    try {
-      for (const table of mayRelease ? CALL_TABLES : [])
-        steps.push(await this.releaseAll(run, () => releasePaymentPartitions(run, table, this.options.keepCallsDays)));
-    } catch (error) {
-      this.logger.error({ err: error }, 'an old month of calls was not taken off');
-      return [error];
-    }
-    const isHeld = steps.includes('held');
-    if (isHeld) this.logger.warn('an old month of calls stays: too many payments of it are not finished');
-    if (!this.isStopping) await noteArchivedRound(run, 'payments', { hasArchive: this.files !== null, isHeld });
+    const [held, failures]: [string[], unknown[]] = [[], []];
+    for (const table of mayRelease ? CALL_TABLES : [])
+      try {
+        const release = (): Promise<string> => releasePaymentPartitions(run, table, this.options.keepCallsDays);
+        if ((await this.releaseAll(run, release)) === 'held') held.push(table);
+      } catch (error) {
+        this.logger.error({ err: error, table }, 'an old month of calls was not taken off');
+        failures.push(error);
+      }
+    if (held.length > 0) this.logger.warn({ tables: held }, 'an old month of calls stays (npm run cli -- doctor)');
+    if (failures.length > 0 || this.isStopping) return failures;
+    await noteArchivedRound(run, 'payments', { hasArchive: this.files !== null, isHeld: held.length > 0 });
     return [];
   }
 

@@ -58,7 +58,7 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
         of: ({ keptSeconds }: PartitionReading) => keptSeconds,
       },
       partitions_held: {
-        help: '1 while a month that is over stays, as too many of its deliveries or payments are not finished',
+        help: '1 while a month that is over stays, as too much of it is not finished',
         together: 'max',
         of: ({ held }: PartitionReading) => (held.length > 0 ? 1 : 0),
       },

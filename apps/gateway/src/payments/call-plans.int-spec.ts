@@ -2,7 +2,7 @@
 // and however many months are kept.
 import pg from 'pg';
 import type { Prisma } from '#database';
-import { createTestDatabase, planOf, recorded, type TestDatabase } from '#database/testing';
+import { createTestDatabase, planOf, recorded, visitedRows, type TestDatabase } from '#database/testing';
 import { TIMELINE_SOURCES } from '../notify/timeline/timeline-sources.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { disagreementsOf } from './reconciliation.js';
@@ -95,4 +95,27 @@ test.each(STATEMENTS)('%s: its own months, and of these its own rows', async (_n
   expect(calls.length).toBeGreaterThan(0);
   expect(calls.filter((name) => !recent.has(name))).toEqual([]);
   expect(largest).toBeLessThanOrEqual(10);
+});
+
+test('what of an old month may not leave is found by the few that are unfinished, whatever is under way now', async () => {
+  await client.query(`
+    INSERT INTO merchants (id, code, name, tin) VALUES ('mer_2', 'busy', 'B', '300000001');
+    INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, due_at)
+    SELECT first_id_at('pay', now()) || lpad(n::text, 16, '0'), 'mer_2', 'pac_1', 'rcp_busy_' || n, 'payme', 'hold', 'pending', 1, now(), now()
+      FROM generate_series(1, 20000) AS n;
+    INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, created_at, awaits_operator)
+    SELECT first_id_at('pay', now() - interval '300 days') || '0', 'mer_1', 'pac_1', 'rcp_old', 'payme', 'hold', 'manual', 1, now(), now() - interval '300 days', true;
+    INSERT INTO payment_calls (payment_id, call, lease_id, started_at, finished_at)
+    SELECT first_id_at('pay', now() - interval '300 days') || '0', 'void', 'l', now() - interval '300 days', now()`);
+  await client.query('VACUUM ANALYZE payments');
+  const visited = async (): Promise<number> => {
+    await client.query('SELECT pg_stat_force_next_flush()');
+    return visitedRows(client, ['payments']);
+  };
+  const before = await visited();
+  const { rows } = await client.query<{ staying: string[] }>(
+    `SELECT staying_payment_calls(now() - interval '310 days', now() - interval '280 days', 2001) AS staying`,
+  );
+  expect(rows[0]?.staying).toHaveLength(1);
+  expect((await visited()) - before).toBeLessThan(100);
 });

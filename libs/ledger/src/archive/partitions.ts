@@ -34,7 +34,7 @@ export async function releaseEventPartitions(run: RunStatement, keepDays: number
 /** Calls to providers and theirs to us. */
 export const CALL_TABLES = ['payment_calls', 'provider_callbacks'] as const;
 
-/** @returns `released`: there may be more; `none`: nothing may leave; `held`: too much of a month may not leave */
+/** @returns `released`: there may be more; `none`: nothing is old enough; `held`: what is may not leave */
 export async function releasePaymentPartitions(
   run: RunStatement,
   table: (typeof CALL_TABLES)[number],

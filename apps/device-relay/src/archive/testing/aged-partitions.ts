@@ -118,7 +118,7 @@ export function keeper(options: Options = {}): PartitionKeeper {
   );
 }
 
-/** The text of a program that is a keeper of small steps, to be killed in one of them. It says so when it begins. */
+/** The text of a program that is a keeper of small steps, to be killed in one of them. */
 export function keeperProgram(): string {
   const keeperModule = new URL('../partition-keeper.ts', import.meta.url).href;
   return `
@@ -127,7 +127,6 @@ export function keeperProgram(): string {
     const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, archive: archiveInFolder(${JSON.stringify(at.folder)}), rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
-    console.log('up');
     await keeper.run();`;
 }
 

@@ -52,7 +52,8 @@ export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplication
           FROM unnest(${sealed.map(({ id }) => id)}::int8[], ${sealed.map((each) => each.received_at)}::timestamptz(3)[],
                       ${sealed.map(({ reference }) => reference)}::text[],
                       ${sealed.map((each) => each.sealed.toString('hex'))}::text[]) AS s (id, received_at, reference, sealed)
-         WHERE c.id = s.id AND c.received_at = s.received_at`;
+         WHERE c.id = s.id AND c.received_at = s.received_at
+           AND c.received_at BETWEEN ${earliest(rows)}::timestamptz(3) AND ${latest(rows)}::timestamptz(3)`;
       return rows.length === AT_ONCE;
     });
   }
@@ -60,16 +61,30 @@ export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplication
   /** @returns whether there may be more at once */
   async clearOld(): Promise<boolean> {
     const old = Prisma.sql`received_at < now() - make_interval(days => ${this.settings.PROVIDER_CALLBACK_KEEP_DAYS}::int4)`;
-    const cleared = await this.prisma.$executeRaw`
-      UPDATE provider_callbacks SET body_sealed = NULL
-       WHERE (id, received_at) IN (
-             SELECT id, received_at FROM provider_callbacks WHERE body_sealed IS NOT NULL AND ${old}
-              ORDER BY received_at LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED)`;
-    return cleared >= AT_ONCE;
+    return this.prisma.$transaction(async (tx) => {
+      const rows = await tx.$queryRaw<{ id: bigint; received_at: Date }[]>`
+        SELECT id, received_at FROM provider_callbacks WHERE body_sealed IS NOT NULL AND ${old}
+         ORDER BY received_at LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED`;
+      if (rows.length === 0) return false;
+      await tx.$executeRaw`
+        UPDATE provider_callbacks SET body_sealed = NULL
+         WHERE id = ANY(${rows.map(({ id }) => id)}::int8[])
+           AND received_at BETWEEN ${earliest(rows)}::timestamptz(3) AND ${latest(rows)}::timestamptz(3)`;
+      return rows.length === AT_ONCE;
+    });
   }
 
   private async work(): Promise<boolean> {
     const hasMoreToSeal = await this.sealOld();
     return (await this.clearOld()) || hasMoreToSeal;
   }
+}
+
+/** Of a batch: the months in which its rows are, so that others are not read. */
+function earliest(rows: readonly { received_at: Date }[]): Date {
+  return new Date(Math.min(...rows.map((row) => row.received_at.getTime())));
+}
+
+function latest(rows: readonly { received_at: Date }[]): Date {
+  return new Date(Math.max(...rows.map((row) => row.received_at.getTime())));
 }

@@ -51,10 +51,14 @@ test('what a dead worker left open is closed as lost by the next one, also of an
   const second = await payments.openCall(next, 'read_status', { ...OPENING, from: 'capturing' });
   const lost = ['capture', 'first', 'unknown', 'lost: its caller died'];
   expect(await calls()).toEqual([lost, ['read_status', 'second', null, null]]);
-  // The first one comes back: what it has heard is no longer waited for, and changes nothing.
+  // The first one comes back, to where its call is: what it has heard is no longer waited for, and changes nothing.
+  const { rows } = await owner.query<{ started_at: Date }>(
+    `SELECT started_at FROM payment_calls WHERE lease_id = 'first'`,
+  );
+  const moved = { ...first!, started_at: rows[0]!.started_at };
   const change = { state: 'captured' } as const;
   const heard = { kind: 'unsent', detail: 'x' } as const;
-  expect(await payments.closeCall(LEASE, first!, heard, { from: 'capturing', change })).toBeNull();
+  expect(await payments.closeCall(LEASE, moved, heard, { from: 'capturing', change })).toBeNull();
   expect(await calls()).toEqual([lost, ['read_status', 'second', null, null]]);
   expect(await payments.closeCall(next, second!, heard, { from: 'capturing', change })).not.toBeNull();
   expect(await calls()).toEqual([lost, ['read_status', 'second', 'unsent', 'x']]);

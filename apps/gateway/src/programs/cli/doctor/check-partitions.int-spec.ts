@@ -106,10 +106,15 @@ test('what holds a month up is named', async () => {
     state: 'warn',
     found: expect.stringContaining('whk_1 of mer_1: 12 not delivered') as unknown,
   });
-  await owner.query(`UPDATE partition_rounds SET is_held = keeper = 'payments'`);
+  await owner.query(`
+    UPDATE partition_rounds SET is_held = keeper = 'payments';
+    INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed) VALUES ('pac_1', 'mer_1', 'payme', 'P', '{}', '');
+    INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, created_at, awaits_operator)
+    VALUES ('pay_1', 'mer_1', 'pac_1', 'rcp_1', 'payme', 'hold', 'manual', 1, now(), now() - interval '40 days', true);
+    INSERT INTO provider_callbacks (account_id, address, received_at, body_sealed) VALUES ('pac_1', '127.0.0.1', '2026-01-02T00:00:00Z', '\\x01')`);
   expect(await finding('partitions that are over')).toMatchObject({
     state: 'warn',
-    found: expect.stringContaining('calls to payment providers') as unknown,
+    found: expect.stringMatching(/mer_1 has 1 that are not settled; the oldest text is of 2026-01-02/) as unknown,
     do: expect.stringContaining('/v1/payments/reconciliation') as unknown,
   });
 });

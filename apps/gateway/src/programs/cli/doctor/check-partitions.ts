@@ -6,12 +6,6 @@ const ADVICE =
   'docs/alarms.md, "PartitionsBehind": the log of the relays says why; the session that holds the table up is ended with pg_terminate_backend(pid).';
 const DELETE_ENDPOINT = 'Its merchant enables the webhook again or deletes it.';
 const WAIT = 'It leaves by itself, WEBHOOK_KEEP_DAYS after they were finished.';
-const HELD_BY_PAYMENTS: Finding = {
-  check: 'partitions that are over',
-  state: 'warn',
-  found: 'the oldest month of calls to payment providers has more than 5000 of payments that are not settled',
-  do: 'GET /v1/payments/reconciliation of each merchant shows them (docs/payments.md). Once they are settled the month leaves by itself.',
-};
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
@@ -59,7 +53,7 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
       { warn: 7 * DAY_S, bad: 30 * DAY_S },
     ),
     ...(held.includes('webhooks') ? [await heldFinding(database)] : []),
-    ...(held.includes('payments') ? [HELD_BY_PAYMENTS] : []),
+    ...(held.includes('payments') ? [await heldByPayments(database)] : []),
     ...(held.length === 0 ? [well('partitions that are over', 'all have been taken off')] : []),
   ];
 }
@@ -81,6 +75,28 @@ async function heldFinding(database: PrismaService): Promise<Finding> {
     state: 'warn',
     found: [`${name} has more than 5000 deliveries that are not finished, or were lately`, ...found].join('; '),
     do: `${rows.length > 0 ? DELETE_ENDPOINT : WAIT} Until then the month stays in the database (docs/webhooks.md, "What is kept").`,
+  };
+}
+
+/** Of a month of calls to providers, or of theirs to us. */
+async function heldByPayments(database: PrismaService): Promise<Finding> {
+  const rows = await database.$queryRaw<{ merchant: string; payments: number }[]>`
+    SELECT merchant_id AS merchant, count(*)::int4 AS payments FROM payments
+     WHERE created_at < now() - interval '30 days' AND (due_at IS NOT NULL OR awaits_operator OR discrepancy IS NOT NULL)
+     GROUP BY merchant_id ORDER BY payments DESC LIMIT 3`;
+  const [text] = await database.$queryRaw<{ at: string | null }[]>`
+    SELECT to_char(min(received_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS at FROM provider_callbacks
+     WHERE body IS NOT NULL OR body_sealed IS NOT NULL`;
+  const found = rows.map(({ merchant, payments }) => `${merchant} has ${String(payments)} that are not settled`);
+  return {
+    check: 'partitions that are over',
+    state: 'warn',
+    found: [
+      'an old month has more than 2000 calls of payments that are not settled, or calls of providers whose text is not cleared',
+      ...found,
+      ...(text?.at ? [`the oldest text is of ${text.at}`] : []),
+    ].join('; '),
+    do: 'GET /v1/payments/reconciliation of a merchant shows its payments. Texts are cleared by a gateway after PROVIDER_CALLBACK_KEEP_DAYS, which is to be less than PAYMENT_CALLS_KEEP_DAYS (docs/archive.md).',
   };
 }
 
