@@ -1,5 +1,6 @@
 import type { Prisma, PrismaService } from '#database';
 import { isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
+import { mostUnsettled } from '../../../payments/repository/unsettled-payments.js';
 import { judged, well, type Finding } from './finding.js';
 
 const ADVICE =
@@ -80,10 +81,7 @@ async function heldFinding(database: PrismaService): Promise<Finding> {
 
 /** Of a month of calls to providers, or of theirs to us. */
 async function heldByPayments(database: PrismaService): Promise<Finding> {
-  const rows = await database.$queryRaw<{ merchant: string; payments: number }[]>`
-    SELECT merchant_id AS merchant, count(*)::int4 AS payments FROM payments
-     WHERE created_at < now() - interval '30 days' AND (due_at IS NOT NULL OR awaits_operator OR discrepancy IS NOT NULL)
-     GROUP BY merchant_id ORDER BY payments DESC LIMIT 3`;
+  const rows = await mostUnsettled(database);
   const [text] = await database.$queryRaw<{ at: string | null }[]>`
     SELECT to_char(min(received_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS at FROM provider_callbacks
      WHERE body IS NOT NULL OR body_sealed IS NOT NULL`;
