@@ -1,5 +1,5 @@
 -- Reads the table beside its writers, so that the last migration has nothing to read. A time beyond the bound is one of a database whose clock
--- was ahead: the bound moves behind it, and until then nothing leaves. The next migration reads the table again then.
+-- was ahead: the bound moves behind it, and nothing leaves until the month of that time is over. The next migration reads the table again then.
 DO $$
 DECLARE
   newest timestamptz;

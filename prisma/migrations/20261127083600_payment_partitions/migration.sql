@@ -82,9 +82,10 @@ BEGIN
   END IF;
   IF TG_OP <> 'DELETE' AND NEW.finished_at IS NULL THEN
     INSERT INTO parts.open_payment_calls (payment_id, call_id) VALUES (NEW.payment_id, NEW.id) ON CONFLICT (payment_id) DO NOTHING;
-    -- Its own claim, where the keeper of partitions has put the call from one into another; or one whose call is not there any more, which an
-    -- owner may have removed past this trigger: it is taken over. Who held it has ended, and its call would be seen.
+    -- Its own claim, where the keeper of partitions has put the call from one into another; or one whose call is not open any more, which an
+    -- owner may have removed past this trigger: it is taken over. Its row is locked before, so that the call of who did so at the same time is seen.
     IF NOT FOUND THEN
+      PERFORM 1 FROM parts.open_payment_calls o WHERE o.payment_id = NEW.payment_id FOR UPDATE;
       UPDATE parts.open_payment_calls o SET call_id = NEW.id
        WHERE o.payment_id = NEW.payment_id
          AND NOT EXISTS (SELECT FROM public.payment_calls k
@@ -191,22 +192,24 @@ BEGIN
   RETURN 'made';
 END $$;
 
--- Payments that were made before a time and that somebody or something is at still. Merchant by merchant, as the indexes of these few begin with
--- it: of a million that are under way now none is read. By their ids, and by a day more, as clocks of programs are not the database's.
+-- Payments that were made before a time and that a worker or a person has still to settle. Merchant by merchant, as the indexes of these few begin with
+-- it: of a million that are under way now none is read. By id, with a day of margin, as clocks of programs are not the database's; those of a
+-- sandbox have a prefix of their own.
 CREATE FUNCTION unfinished_payments(below timestamptz) RETURNS TABLE (id text)
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
-  below_id text := public.first_id_at('pay', below + interval '1 day');
+  below_live text := public.first_id_at('pay', below + interval '1 day');
+  below_test text := public.first_id_at('pay_test', below + interval '1 day');
 BEGIN
   RETURN QUERY
     SELECT u.id FROM public.merchants m CROSS JOIN LATERAL (
       SELECT p.id FROM public.payments p
-       WHERE p.merchant_id = m.id AND p.id < below_id AND (p.due_at IS NOT NULL OR p.awaits_operator OR p.discrepancy IS NOT NULL) OFFSET 0) u
+       WHERE p.merchant_id = m.id AND p.id < CASE WHEN m.id LIKE 'mer\_test\_%' THEN below_test ELSE below_live END AND (p.due_at IS NOT NULL OR p.awaits_operator OR p.discrepancy IS NOT NULL) OFFSET 0) u
     UNION
     SELECT u.id FROM public.merchants m CROSS JOIN LATERAL (
       SELECT p.id FROM public.payments p
-       WHERE p.merchant_id = m.id AND p.id < below_id
+       WHERE p.merchant_id = m.id AND p.id < CASE WHEN m.id LIKE 'mer\_test\_%' THEN below_test ELSE below_live END
          AND p.state IN ('created', 'pending', 'reserved', 'authorizing', 'authorize_unknown', 'authorized', 'capturing', 'capture_unknown',
              'capture_refused', 'voiding', 'void_unknown', 'refunding', 'refund_unknown', 'manual') OFFSET 0) u;
 END $$;
@@ -239,7 +242,7 @@ CREATE FUNCTION release_payment_partitions(of_table text, keep_days integer) RET
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '50ms' SET enable_seqscan = off
 AS $$
 DECLARE
-  most CONSTANT integer := 2000;
+  most_staying CONSTANT integer := 2000;
   month record;
   kept record;
   lower_bound text;
@@ -247,7 +250,7 @@ DECLARE
   staying bigint[] := '{}';
   of_both bigint[];
   is_held boolean := false;
-  is_found boolean := false;
+  may_leave boolean := false;
   leaving text[];
   partition text;
 BEGIN
@@ -262,20 +265,20 @@ BEGIN
     ends := month.upper_id::timestamptz;
     IF of_table = 'payment_calls' THEN
       UPDATE public.payment_calls k SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
-       WHERE k.finished_at IS NULL AND k.started_at >= coalesce(month.lower_id, '-infinity')::timestamptz AND k.started_at < ends
+       WHERE k.finished_at IS NULL AND k.started_at < ends
          AND NOT EXISTS (SELECT FROM public.unfinished_payments(ends) u WHERE u.id = k.payment_id);
-      staying := public.staying_payment_calls(coalesce(month.lower_id, '-infinity')::timestamptz, ends, most + 1);
-      is_found := cardinality(staying) <= most;
+      staying := public.staying_payment_calls(coalesce(month.lower_id, '-infinity')::timestamptz, ends, most_staying + 1);
+      may_leave := cardinality(staying) <= most_staying;
     ELSE
-      is_found := NOT EXISTS (SELECT FROM public.provider_callbacks WHERE body_sealed IS NOT NULL
+      may_leave := NOT EXISTS (SELECT FROM public.provider_callbacks WHERE body_sealed IS NOT NULL
                                  AND received_at >= coalesce(month.lower_id, '-infinity')::timestamptz AND received_at < ends)
               AND NOT EXISTS (SELECT FROM public.provider_callbacks WHERE body IS NOT NULL
                                  AND received_at >= coalesce(month.lower_id, '-infinity')::timestamptz AND received_at < ends);
     END IF;
-    EXIT WHEN is_found;
+    EXIT WHEN may_leave;
     is_held := true;
   END LOOP;
-  IF NOT is_found THEN
+  IF NOT may_leave THEN
     RETURN CASE WHEN is_held THEN 'held' ELSE 'none' END;
   END IF;
   lower_bound := month.lower_id;
@@ -283,8 +286,8 @@ BEGIN
     SELECT p.lower_id INTO kept FROM public.partitions_of(of_table) p WHERE p.upper_id = lower_bound AND p.name LIKE '%\_kept\_%';
     EXIT WHEN NOT FOUND;
     IF of_table = 'payment_calls' THEN
-      of_both := public.staying_payment_calls(coalesce(kept.lower_id, '-infinity')::timestamptz, ends, most + 1);
-      EXIT WHEN cardinality(of_both) > most;
+      of_both := public.staying_payment_calls(coalesce(kept.lower_id, '-infinity')::timestamptz, ends, most_staying + 1);
+      EXIT WHEN cardinality(of_both) > most_staying;
       staying := of_both;
     END IF;
     lower_bound := kept.lower_id;

@@ -151,13 +151,14 @@ export class PartitionKeeper {
     return step === 'held';
   }
 
-  /** Months of calls to payment providers and of theirs to us; one table that cannot leave keeps the other not. @returns what failed */
+  /** Months of calls to payment providers and of theirs to us; a table that fails does not keep the other one from leaving. @returns what failed */
   private async keepCalls(run: RunStatement, mayRelease: boolean): Promise<unknown[]> {
     const [held, failures]: [string[], unknown[]] = [[], []];
     for (const table of mayRelease ? CALL_TABLES : [])
       try {
         const release = (): Promise<string> => releasePaymentPartitions(run, table, this.options.keepCallsDays);
-        if ((await this.releaseAll(run, release)) === 'held') held.push(table);
+        // What it reads, of unfinished payments, it reads before the table is shut; then two thousand rows at most are moved.
+        if ((await this.releaseAll(run, release, READING_MS)) === 'held') held.push(table);
       } catch (error) {
         this.logger.error({ err: error, table }, 'an old month of calls was not taken off');
         failures.push(error);
@@ -169,10 +170,10 @@ export class PartitionKeeper {
   }
 
   /** @returns the last step */
-  private async releaseAll(run: RunStatement, release: () => Promise<string>): Promise<string> {
+  private async releaseAll(run: RunStatement, release: () => Promise<string>, ms = SHUTTING_MS): Promise<string> {
     let step = 'released';
     for (let steps = 0; step === 'released' && steps < MOST_STEPS && !this.isStopping; steps += 1)
-      step = await this.patiently(run, SHUTTING_MS, release);
+      step = await this.patiently(run, ms, release);
     return step;
   }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 
 const MOST_ROUNDS = 15;
-const KILLS = 5;
+const KILLS = 6;
 
 /** Grows with each step of a keeper that others see. */
 async function stepsOf(owner: pg.Client): Promise<number> {
@@ -14,9 +14,17 @@ async function stepsOf(owner: pg.Client): Promise<number> {
   return rows[0]?.steps ?? 0;
 }
 
+/** A keeper holds its lock: it has begun, and may have done nothing yet. */
+async function hasBegun(owner: pg.Client): Promise<boolean> {
+  const { rowCount } = await owner.query(
+    `SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return (rowCount ?? 0) > 0;
+}
+
 /**
- * Runs a keeper in a process of its own, again and again, each time to be killed a moment after it has done a step: the first one at once, each
- * later one a little after. By steps and not by time alone, as on a busy machine a keeper may have done nothing within any time.
+ * Runs a keeper in a process of its own, again and again, each time to be killed: in turn a moment after it has begun, and after it has done a step.
+ * By these and not by time alone, as on a busy machine a keeper may have done nothing within any time.
  * @param script of a keeper
  * @returns how often it was killed before it had ended
  */
@@ -28,9 +36,11 @@ export async function killRounds(owner: pg.Client, script: string, afterEach: ()
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const ended = once(child, 'exit');
-    while (child.exitCode === null && (await stepsOf(owner)) === before) await delay(2);
+    const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
+    const isThere = round % 2 === 0 ? async () => (await stepsOf(owner)) !== before : async () => await hasBegun(owner);
+    while (isAlive() && !(await isThere())) await delay(2);
     await Promise.race([delay(12 * killed), ended]);
-    if (child.exitCode === null) killed += 1;
+    if (isAlive()) killed += 1;
     child.kill('SIGKILL');
     await ended;
     await afterEach();

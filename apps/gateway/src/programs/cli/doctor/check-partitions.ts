@@ -1,5 +1,5 @@
 import type { Prisma, PrismaService } from '#database';
-import { isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
+import { CALL_TABLES, isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
 import { mostUnsettled } from '../../../payments/repository/unsettled-payments.js';
 import { judged, well, type Finding } from './finding.js';
 
@@ -81,10 +81,14 @@ async function heldFinding(database: PrismaService): Promise<Finding> {
 
 /** Of a month of calls to providers, or of theirs to us. */
 async function heldByPayments(database: PrismaService): Promise<Finding> {
-  const rows = await mostUnsettled(database);
+  const ends = await database.$queryRaw<{ of: string; at: Date }[]>`
+    SELECT t.name AS of, min(time_of_id(p.upper_id)) AS at FROM partitioned_tables() t, partitions_of(t.name) p
+     WHERE t.name = ANY(${[...CALL_TABLES]}::text[]) AND p.upper_id IS NOT NULL AND p.name NOT LIKE '%\\_kept\\_%' GROUP BY t.name`;
+  const oldestOf = (table: string): Date => ends.find(({ of }) => of === table)?.at ?? new Date(0);
+  const rows = await mostUnsettled(database, oldestOf('payment_calls'));
   const [text] = await database.$queryRaw<{ at: string | null }[]>`
     SELECT to_char(min(received_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS at FROM provider_callbacks
-     WHERE body IS NOT NULL OR body_sealed IS NOT NULL`;
+     WHERE (body IS NOT NULL OR body_sealed IS NOT NULL) AND received_at < ${oldestOf('provider_callbacks')}`;
   const found = rows.map(({ merchant, payments }) => `${merchant} has ${String(payments)} that are not settled`);
   return {
     check: 'partitions that are over',
