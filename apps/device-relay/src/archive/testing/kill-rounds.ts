@@ -37,7 +37,7 @@ export async function killRounds(owner: pg.Client, script: string, afterEach: ()
     });
     const ended = once(child, 'exit');
     const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
-    const isThere = round % 2 === 0 ? async () => (await stepsOf(owner)) !== before : async () => await hasBegun(owner);
+    const isThere = round % 2 === 0 ? async () => (await stepsOf(owner)) !== before : () => hasBegun(owner);
     while (isAlive() && !(await isThere())) await delay(2);
     await Promise.race([delay(12 * killed), ended]);
     if (isAlive()) killed += 1;
