@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { PrismaService } from '#database';
+import { CALL_TABLES } from '#ledger';
 import { InboundRepository } from '../apps/gateway/src/payments/inbound/inbound.repository.js';
 import { PaymentRepository } from '../apps/gateway/src/payments/repository/payment.repository.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
@@ -18,7 +19,6 @@ export interface CallPartitionsLoad {
 
 /** As many as are kept (PAYMENT_CALLS_KEEP_DAYS), beside this one and those that are made ahead. */
 const MONTHS = 13;
-const TABLES = { payment_calls: 'started_at', provider_callbacks: 'received_at' } as const;
 const PAYMENT_STATE = 'authorized';
 
 /** What PostgreSQL computes for each, seconds. */
@@ -143,7 +143,7 @@ class Calls {
 
 /** As a database that was converted more than a year ago. */
 async function makeMonths(owner: pg.Client): Promise<void> {
-  for (const table of Object.keys(TABLES)) {
+  for (const table of CALL_TABLES) {
     const { rows } = await owner.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
     for (const { name } of rows) await owner.query(`DROP TABLE parts.${name}`);
     const now = new Date();
@@ -160,7 +160,7 @@ async function makeMonths(owner: pg.Client): Promise<void> {
 
 /** As it was before it was converted. */
 async function makeOneTable(owner: pg.Client): Promise<void> {
-  for (const table of Object.keys(TABLES))
+  for (const table of CALL_TABLES)
     await owner.query(`
       CREATE TABLE one (LIKE ${table} INCLUDING ALL);
       ALTER SEQUENCE ${table}_id_seq OWNED BY NONE;

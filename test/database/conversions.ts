@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { createEmptyDatabase } from '#database/testing';
+import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 interface Urls {
   ownerUrl: string;
@@ -88,4 +90,43 @@ export async function migrateAndDie({ ownerUrl, url }: Urls, table: string): Pro
   await reader.end();
   await watcher.end();
   expect(child.exitCode).toBeNull();
+}
+
+/** What was there is the first partition, the last one has no end, and three months stand between. */
+export async function expectMonthsAhead(owner: pg.Client, table: string): Promise<void> {
+  const { rows } = await owner.query<{ name: string; lower_id: string | null; upper_id: string | null }>(
+    `SELECT p.* FROM partitions_of($1) p ORDER BY lower_id NULLS FIRST`,
+    [table],
+  );
+  expect(rows[0]).toMatchObject({ name: `${table}_first`, lower_id: null });
+  expect(rows.at(-1)?.upper_id).toBeNull();
+  expect(rows.slice(1).map(({ lower_id: lower }) => lower)).toEqual(
+    rows.slice(0, -1).map(({ upper_id: upper }) => upper),
+  );
+  const { rows: ahead } = await owner.query<{ is_far: boolean }>(
+    `SELECT time_of_id($1) BETWEEN now() + interval '3 months' AND now() + interval '4 months' AS is_far`,
+    [rows.at(-1)?.lower_id],
+  );
+  expect(ahead).toEqual([{ is_far: true }]);
+}
+
+/** The migration that shuts these tables, the last of a conversion, reads none of their rows and builds no index over them. */
+export async function expectNothingRead(migration: string, tables: readonly string[]): Promise<void> {
+  const empty = await createEmptyDatabase();
+  const client = await connect(empty.ownerUrl);
+  const notices: string[] = [];
+  client.on('notice', ({ message }) => notices.push(message ?? ''));
+  try {
+    const migrations = readMigrations();
+    const before = migrations.filter(({ name }) => name < migration);
+    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations: before });
+    await client.query('SET client_min_messages = debug1');
+    await client.query(`BEGIN; ${migrations.find(({ name }) => name === migration)?.sql ?? ''}; COMMIT`);
+    const implied = notices.filter((notice) => notice.includes('is implied by existing constraints'));
+    for (const table of tables) expect(implied.filter((notice) => notice.includes(`"${table}_first"`))).toHaveLength(1);
+    expect(notices.filter((notice) => /building index .* on table "\w+_first"/.test(notice))).toEqual([]);
+  } finally {
+    await client.end();
+    await empty.drop();
+  }
 }

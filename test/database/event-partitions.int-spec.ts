@@ -6,7 +6,15 @@ import { createEmptyDatabase } from '#database/testing';
 import { isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
 import { newId } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
-import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
+import {
+  connect,
+  expectMonthsAhead,
+  expectNothingRead,
+  grantAsBefore,
+  migrateAndDie,
+  moreWritten,
+  writtenDuring,
+} from './conversions.js';
 
 const FIRST = '20261126060000_events_position_id';
 const BOUND_TRIED = '20261126060200_event_partitions_bound_tried';
@@ -116,41 +124,11 @@ test('an id of a clock that was ahead, before the newest million, moves the boun
   }
 });
 
-test('the migration that shuts the table reads none of it, and builds no index', async () => {
-  const empty = await createEmptyDatabase();
-  const client = await connect(empty.ownerUrl);
-  const notices: string[] = [];
-  client.on('notice', ({ message }) => notices.push(message ?? ''));
-  try {
-    const migrations = readMigrations();
-    const before = migrations.filter(({ name }) => name < LAST);
-    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations: before });
-    await client.query('SET client_min_messages = debug1');
-    await client.query(`BEGIN; ${migrations.find(({ name }) => name === LAST)?.sql ?? ''}; COMMIT`);
-    const implied = notices.filter((notice) => notice.includes('is implied by existing constraints'));
-    expect(implied.filter((notice) => notice.includes('"events_first"'))).toHaveLength(1);
-    expect(notices.filter((notice) => /building index .* on table "events_first"/.test(notice))).toEqual([]);
-  } finally {
-    await client.end();
-    await empty.drop();
-  }
-});
+test('the migration that shuts the table reads none of it, and builds no index', () =>
+  expectNothingRead(LAST, ['events']));
 
-test('what was there is the first partition, the last one has no end, and three months stand between', async () => {
-  const { rows } = await owner.query<{ name: string; lower_id: string | null; upper_id: string | null }>(
-    `SELECT p.* FROM partitions_of('events') p ORDER BY lower_id NULLS FIRST`,
-  );
-  expect(rows[0]).toMatchObject({ name: 'events_first', lower_id: null });
-  expect(rows.at(-1)?.upper_id).toBeNull();
-  expect(rows.slice(1).map(({ lower_id: lower }) => lower)).toEqual(
-    rows.slice(0, -1).map(({ upper_id: upper }) => upper),
-  );
-  const { rows: ahead } = await owner.query<{ is_far: boolean }>(
-    `SELECT time_of_id($1) BETWEEN now() + interval '3 months' AND now() + interval '4 months' AS is_far`,
-    [rows.at(-1)?.lower_id],
-  );
-  expect(ahead).toEqual([{ is_far: true }]);
-});
+test('what was there is the first partition, the last one has no end, and three months stand between', () =>
+  expectMonthsAhead(owner, 'events'));
 
 test.each([
   `INSERT INTO events (id, merchant_id, type, subject_id, data) VALUES ('${newId('evt')}', 'mer_1', 't', 'x', '{}')`,

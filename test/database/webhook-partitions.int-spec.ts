@@ -5,7 +5,15 @@ import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
 import { firstIdAt, newId } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
-import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
+import {
+  connect,
+  expectMonthsAhead,
+  expectNothingRead,
+  grantAsBefore,
+  migrateAndDie,
+  moreWritten,
+  writtenDuring,
+} from './conversions.js';
 
 const FIRST = '20261125160000_webhook_partitions_bound';
 const LAST = '20261125160200_webhook_partitions';
@@ -129,28 +137,8 @@ async function seenBy(merchantId: string): Promise<{ deliveries: number; attempt
   return rows[0];
 }
 
-test('the migration that shuts both tables reads neither', async () => {
-  const empty = await createEmptyDatabase();
-  const client = await connect(empty.ownerUrl);
-  const notices: string[] = [];
-  client.on('notice', ({ message }) => notices.push(message ?? ''));
-  try {
-    const migrations = readMigrations();
-    const before = migrations.filter(({ name: each }) => each < LAST);
-    await migrate({ migrateDatabaseUrl: empty.ownerUrl, databaseUrl: undefined, migrations: before });
-    await client.query('SET client_min_messages = debug1');
-    await client.query(`BEGIN; ${migrations.find(({ name: each }) => each === LAST)?.sql ?? ''}; COMMIT`);
-    const implied = notices.filter((notice) => notice.includes('is implied by existing constraints'));
-    for (const table of ['webhook_deliveries_first', 'webhook_attempts_first'])
-      expect(implied.filter((notice) => notice.includes(`"${table}"`))).toHaveLength(1);
-    // Nor is any index or foreign key of theirs made anew.
-    const built = notices.filter((notice) => /building index .* on table "webhook_\w+_first"/.test(notice));
-    expect(built).toEqual([]);
-  } finally {
-    await client.end();
-    await empty.drop();
-  }
-});
+test('the migration that shuts both tables reads neither, and makes no index or foreign key of theirs anew', () =>
+  expectNothingRead(LAST, ['webhook_deliveries', 'webhook_attempts']));
 
 test('an id of a clock ten years ahead is in the first partition, and can be changed all the while', async () => {
   const empty = await createEmptyDatabase();
@@ -207,23 +195,7 @@ test('no name of a temporary table stands before those of the schema in a functi
 
 test('what was there is the first partition, the last one has no end, and three months stand between', async () => {
   for (const table of ['webhook_deliveries', 'webhook_attempts']) {
-    const { rows } = await owner.query<{
-      name: string;
-      lower_id: string | null;
-      upper_id: string | null;
-      rows: number;
-    }>(`SELECT p.* FROM partitions_of($1) p ORDER BY lower_id NULLS FIRST`, [table]);
-    expect(rows[0]).toMatchObject({ name: `${table}_first`, lower_id: null });
-    expect(rows.at(-1)?.upper_id).toBeNull();
-    // Each begins where the one before ends.
-    expect(rows.slice(1).map(({ lower_id: lower }) => lower)).toEqual(
-      rows.slice(0, -1).map(({ upper_id: upper }) => upper),
-    );
-    const { rows: ahead } = await owner.query<{ is_far: boolean }>(
-      `SELECT time_of_id($1) BETWEEN now() + interval '3 months' AND now() + interval '4 months' AS is_far`,
-      [rows.at(-1)?.lower_id],
-    );
-    expect(ahead).toEqual([{ is_far: true }]);
+    await expectMonthsAhead(owner, table);
     const { rows: settings } = await owner.query<{ given: string[] }>(
       `SELECT DISTINCT reloptions AS given FROM partitions_of($1) p JOIN pg_class c ON c.oid = format('parts.%I', p.name)::regclass`,
       [table],

@@ -1,6 +1,5 @@
 import { Prisma } from '#database';
-import { leftUntil } from '#ledger';
-import { answeredStatus } from '#ledger';
+import { answeredStatus, leftUntil } from '#ledger';
 
 /** Whose entries are read. */
 export interface TimelineOf {
