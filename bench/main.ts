@@ -7,6 +7,7 @@ import { benchCatalog } from './catalog.js';
 import { benchConsole } from './console.js';
 import { benchCost } from './cost.js';
 import { benchDispatch } from './dispatch.js';
+import { benchAttemptPartitions } from './attempt-partitions.js';
 import { benchCallPartitions } from './call-partitions.js';
 import { benchEventPartitions } from './event-partitions.js';
 import { benchFleet } from './fleet.js';
@@ -119,6 +120,10 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   'call-partitions': (quick) =>
     benchCallPartitions(
       quick ? { rounds: 3, perMonth: 2_000, calls: 1_000 } : { rounds: 9, perMonth: 20_000, calls: 1_000 },
+    ),
+  'attempt-partitions': (quick) =>
+    benchAttemptPartitions(
+      quick ? { rounds: 3, perMonth: 2_000, calls: 800 } : { rounds: 9, perMonth: 20_000, calls: 1_600 },
     ),
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
   messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),

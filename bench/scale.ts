@@ -6,6 +6,7 @@ import { startSystem, type TestSystem } from '../test/system/system.js';
 import { timeOf, timesOf, type Caller } from './calls.js';
 import { residentMebibytes } from './memory.js';
 import type { Figure } from './report.js';
+import { sizeOf } from './spent.js';
 import { percentile } from './statistics.js';
 
 export interface ScaleOptions {
@@ -162,7 +163,7 @@ async function atRest(system: TestSystem): Promise<{ stage: boolean; bytes: numb
     const [row] = await sql<{ open: string; bytes: string }>(
       system.database,
       `SELECT (SELECT count(*) FROM receipts WHERE status IN ('accepted', 'sending')) AS open,
-              pg_total_relation_size('receipts') + pg_total_relation_size('attempts') + pg_total_relation_size('events') AS bytes`,
+              ${['receipts', 'attempts', 'events'].map(sizeOf).join(' + ')} AS bytes`,
     );
     const stage = Number(row?.open) === 0;
     if (stage || performance.now() > deadline) return { stage, bytes: Number(row?.bytes) };

@@ -171,8 +171,8 @@ async function outcome(admin: pg.Client): Promise<Record<string, number>> {
      UNION ALL SELECT 'frozen pages of ' || of_table || ', share', 100.0 * sum(greatest(relallfrozen, 0)) / greatest(sum(relpages), 1)
        FROM pg_class c, ${tableOf('c.oid')}
       WHERE of_table IN ('receipts', 'attempts', 'events', 'webhook_attempts') AND relkind = 'r' GROUP BY of_table
-     UNION ALL SELECT 'vacuums of receipts and attempts, times', sum(autovacuum_count) FROM pg_stat_user_tables
-      WHERE relname IN ('receipts', 'attempts') ORDER BY 1`,
+     UNION ALL SELECT 'vacuums of receipts and attempts, times', sum(autovacuum_count) FROM pg_stat_user_tables s, ${tableOf('s.relid')}
+      WHERE of_table IN ('receipts', 'attempts') ORDER BY 1`,
   );
   return Object.fromEntries(rows.map(({ name, value }) => [name, Number(value)]));
 }

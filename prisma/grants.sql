@@ -22,6 +22,9 @@ GRANT UPDATE (state, closed_at, outcome) ON attempts TO :app_role, :tenant_role;
 -- A copy that was put back may hold events of transactions that this server has not reached (hold-after-restore.ts).
 GRANT UPDATE (transaction_id) ON events TO :app_role, :tenant_role;
 
+-- Kept by triggers of attempts.
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON attempt_claims FROM :app_role, :tenant_role;
+
 -- Who holds a terminal is given from one merchant to another, never forgotten.
 REVOKE DELETE, TRUNCATE ON terminals FROM :app_role, :tenant_role;
 
@@ -37,7 +40,7 @@ REVOKE INSERT, DELETE, TRUNCATE ON partition_rounds FROM :app_role;
 REVOKE ALL ON released_partitions, partition_rounds FROM :tenant_role;
 REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_table(text, text),
   put_back_rows(text, text, text, anyelement), staying_deliveries(text, text, timestamptz, integer), first_needed_events(text, text, bigint),
-  claim_open_call(), unfinished_payments(timestamptz), staying_payment_calls(timestamptz, timestamptz, integer)
+  claim_open_call(), claim_open_attempt(), unfinished_payments(timestamptz), staying_payment_calls(timestamptz, timestamptz, integer)
   FROM :app_role, :tenant_role;
 REVOKE EXECUTE ON FUNCTION make_next_partition(text, integer), release_webhook_partitions(integer), release_event_partitions(integer),
-  release_payment_partitions(text, integer), read_released_partition(text, text, integer), drop_released_partition(text, boolean) FROM :tenant_role;
+  release_payment_partitions(text, integer), release_attempt_partitions(integer), read_released_partition(text, text, integer), drop_released_partition(text, boolean) FROM :tenant_role;

@@ -9,6 +9,7 @@ const LEDGER = /\/libs\/ledger\/src\//;
 const OWNERS = {
   receipts: LEDGER,
   attempts: LEDGER,
+  attempt_claims: LEDGER,
   lanes: LEDGER,
   events: /\/libs\/ledger\/src\/events\.ts$/,
   payments: /\/apps\/gateway\/src\/payments\/repository\//,
@@ -22,6 +23,7 @@ const WRITE = new RegExp(`\\b(?:INSERT\\s+INTO|UPDATE(?:\\s+ONLY)?|DELETE\\s+FRO
 const MODELS = {
   receipt: 'receipts',
   attempt: 'attempts',
+  attemptClaim: 'attempt_claims',
   lane: 'lanes',
   event: 'events',
   payment: 'payments',

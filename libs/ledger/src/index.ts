@@ -78,6 +78,7 @@ export {
   readReleasedRows,
   releasedPartitions,
   releaseEventPartitions,
+  releaseAttemptPartitions,
   releasePaymentPartitions,
   releaseWebhookPartitions,
   type PartitionReading,
@@ -117,7 +118,7 @@ export {
   type LastKnown,
 } from './lanes/lanes.js';
 export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
-export { countUnknown, readBacklog, type Backlog } from './reading/backlog.js';
+export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
 export {
   answeredStatus,
   findSumOfAttempt,

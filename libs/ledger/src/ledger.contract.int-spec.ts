@@ -104,16 +104,19 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
       request: Buffer.from('bytes'),
     }),
   rejectUnsent: ({ receiptId }) => ledger.rejectUnsent(prisma, { receiptId, deviceId: DEVICE }, REJECTION),
-  closeRegistered: ({ attemptId }) =>
+  closeRegistered: ({ receiptId, attemptId }) =>
     writes.closeRegistered({
-      ...{ attemptId, deviceId: DEVICE, registration: REGISTRATION, evidence: 'answer', lastKnown: null },
+      ...{ attemptId, receiptId, deviceId: DEVICE, registration: REGISTRATION, evidence: 'answer', lastKnown: null },
       baseline: BASELINE,
     }),
-  closeAndOpen: async ({ attemptId }) => {
+  closeAndOpen: async ({ receiptId, attemptId }) => {
     const next = await createIn('accepted');
-    const close = { attemptId, deviceId: DEVICE, registration: REGISTRATION, baseline: BASELINE, lastKnown: null };
+    const close = { attemptId, receiptId, deviceId: DEVICE, registration: REGISTRATION, baseline: BASELINE };
     const intent = { ...next, attemptId: `${next.attemptId}n`, deviceId: DEVICE, baseline: BASELINE, laneLock: lock };
-    return writes.closeAndOpen({ ...close, evidence: 'answer' }, { ...intent, request: Buffer.from('bytes') });
+    return writes.closeAndOpen(
+      { ...close, evidence: 'answer', lastKnown: null },
+      { ...intent, request: Buffer.from('bytes') },
+    );
   },
   closeRejected: ({ attemptId }) =>
     ledger.closeRejected(prisma, attemptId, { rejection: REJECTION, evidence: {} }, lock),

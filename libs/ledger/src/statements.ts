@@ -25,6 +25,8 @@ export type HotStatements = Pick<PrismaService, 'queryHot'>;
 export interface MoveParts {
   readonly set: Prisma.Sql;
   readonly from: Prisma.Sql;
+  /** The new state by itself, for a function of the database. */
+  readonly to: Prisma.Sql;
 }
 
 /** For `UPDATE receipts r`. */
@@ -34,7 +36,11 @@ export function receiptMove<const From extends ReceiptStatus, const By extends M
   by: By,
 ): MoveParts {
   assertLegal(RECEIPT_MOVES, [from].flat(), { to, by });
-  return { set: Prisma.raw(`status = '${String(to)}', updated_at = now()`), from: isIn('r.status', [from].flat()) };
+  const state = `'${String(to)}'`;
+  return {
+    ...{ set: Prisma.raw(`status = ${state}, updated_at = now()`), from: isIn('r.status', [from].flat()) },
+    to: Prisma.raw(state),
+  };
 }
 
 /** For `UPDATE attempts a`. One that ends is closed at that moment. */
@@ -46,7 +52,8 @@ export function attemptMove<const From extends AttemptState, const By extends Mo
   const states: readonly AttemptState[] = [from].flat();
   assertLegal(ATTEMPT_MOVES, states, { to, by });
   const closed = states.includes('open') ? ', closed_at = now()' : '';
-  return { set: Prisma.raw(`state = '${String(to)}'${closed}`), from: isIn('a.state', states) };
+  const state = `'${String(to)}'`;
+  return { set: Prisma.raw(`state = ${state}${closed}`), from: isIn('a.state', states), to: Prisma.raw(state) };
 }
 
 function assertLegal(

@@ -49,6 +49,7 @@ const keeper = (): PartitionKeeper =>
         keepDays: 30,
         keepEventsDays: 30,
         keepCallsDays: 30,
+        keepAttemptsDays: 90,
         maxRows: 30,
         rowsAtOnce: 7,
       },

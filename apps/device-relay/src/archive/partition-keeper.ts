@@ -13,6 +13,7 @@ import {
   PARTITIONED_TABLES,
   readReleasedRows,
   releasedPartitions,
+  releaseAttemptPartitions,
   releaseEventPartitions,
   releasePaymentPartitions,
   releaseWebhookPartitions,
@@ -47,6 +48,8 @@ export interface PartitionOptions {
   keepEventsDays: number;
   /** Days that calls to payment providers and theirs to us are kept; with an archive only, without one all stay. */
   keepCallsDays: number;
+  /** Days after which all attempts of a month have left that may (archive-keeper.ts); with an archive only. */
+  keepAttemptsDays: number;
   /** Where what leaves is archived; null: nowhere. */
   archive: ArchiveFiles | null;
   rowsAtOnce: number;
@@ -66,7 +69,7 @@ export const PARTITION_OPTIONS = {
 };
 
 /**
- * Keeps the partitions of events, webhook deliveries and calls of payments, one relay at a time: makes those of the next months, takes off what
+ * Keeps the partitions of events, webhook deliveries, calls of payments and attempts, one relay at a time: makes those of the next months, takes off what
  * is older than it is kept, and drops that, with an archive only when files hold it. Each step is one transaction of the database and is
  * found by the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
  */
@@ -111,6 +114,7 @@ export class PartitionKeeper {
     const hasArchive = this.files !== null;
     if (failures.length === 0 && !this.isStopping) await noteArchivedRound(run, 'events', { hasArchive });
     failures.push(...(await this.keepCalls(run, hasArchive && mayRelease)));
+    failures.push(...(await this.keepAttempts(run, hasArchive && mayRelease)));
     failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
     if (failures.length > 0) throw failures[0];
   }
@@ -167,6 +171,22 @@ export class PartitionKeeper {
     if (failures.length > 0 || this.isStopping) return failures;
     await noteArchivedRound(run, 'payments', { hasArchive: this.files !== null, isHeld: held.length > 0 });
     return [];
+  }
+
+  /** Months of attempts that have left one by one. @returns what failed */
+  private async keepAttempts(run: RunStatement, mayRelease: boolean): Promise<unknown[]> {
+    try {
+      const release = (): Promise<string> => releaseAttemptPartitions(run, this.options.keepAttemptsDays);
+      // What is left of a month is counted before the table is shut; then two thousand rows at most are moved.
+      const step = mayRelease ? await this.releaseAll(run, release, READING_MS) : 'none';
+      const isHeld = step === 'held';
+      if (isHeld) this.logger.warn('an old month of attempts stays: more of them than a few have not left yet');
+      if (!this.isStopping) await noteArchivedRound(run, 'attempts', { hasArchive: this.files !== null, isHeld });
+      return [];
+    } catch (error) {
+      this.logger.error({ err: error }, 'an old month of attempts was not taken off');
+      return [error];
+    }
   }
 
   /** @returns the last step */

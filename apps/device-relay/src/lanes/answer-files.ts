@@ -57,7 +57,9 @@ export class AnswerFiles implements AnswerSpool {
     const file = JSON.parse(text) as Partial<AnswerFile>;
     if (file.version !== 1 || file.answer?.close.attemptId !== attemptId)
       throw new Error(`${attemptId} is no answer of this version`);
-    return file.answer;
+    const { receiptId, close } = file.answer;
+    // A relay of the release before wrote the receipt beside the result alone.
+    return { receiptId, close: { ...close, receiptId } };
   }
 
   private pathOf(attemptId: string): string {

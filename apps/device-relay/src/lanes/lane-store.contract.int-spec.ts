@@ -89,7 +89,14 @@ const COMMIT_WHEN_WAITED_FOR = `
 
 function registration(attemptId: string): CloseRegistered {
   return {
-    ...{ attemptId, deviceId: rows.deviceId, evidence: 'answer', baseline: BASELINE, lastKnown: null },
+    ...{
+      attemptId,
+      receiptId: rows.receiptOf(attemptId),
+      deviceId: rows.deviceId,
+      evidence: 'answer',
+      baseline: BASELINE,
+      lastKnown: null,
+    },
     registration: {
       ...{ terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/41' },
       ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null, recordedFields: [] },

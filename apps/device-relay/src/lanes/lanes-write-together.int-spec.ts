@@ -46,18 +46,21 @@ async function intentOf(rows: LaneRows, lane: number, receiptId: string): Promis
   return { ...rows.intent(receiptId), deviceId, laneLock, baseline: { ...BASELINE, terminalId: `UZ${lane}` } };
 }
 
-function closeOf(lane: number, attemptId: string, more: Partial<Registration> = {}): CloseRegistered {
+type Opened = Pick<Intent, 'attemptId' | 'receiptId'>;
+
+function closeOf(lane: number, { attemptId, receiptId }: Opened, more: Partial<Registration> = {}): CloseRegistered {
   const registration = { ...REGISTRATION, terminalId: `UZ${lane}`, receiptSeq: lane + 1, ...more };
   const baseline = { ...BASELINE, sequence: lane + 1, journalId: 'jrn_1' };
-  return { attemptId, deviceId: deviceOf(lane), registration, evidence: 'answer', baseline, lastKnown: null };
+  const attempt = { attemptId, receiptId, deviceId: deviceOf(lane) };
+  return { ...attempt, registration, evidence: 'answer', baseline, lastKnown: null };
 }
 
 /** Of a receipt that is being sent. */
-async function openAttempt(rows: LaneRows, lane: number): Promise<string> {
+async function openAttempt(rows: LaneRows, lane: number): Promise<Opened> {
   const intent = await intentOf(rows, lane, await rows.createReceipt({ deviceId: deviceOf(lane) }));
   const opened = await new LaneWrites(rows.prisma, 'rly_before').openAttempt(intent);
   if (opened !== 'opened') throw new Error(`the lane is not free: ${opened}`);
-  return intent.attemptId;
+  return intent;
 }
 
 /** A receipt that may be sent or not, and why. */

@@ -111,8 +111,7 @@ export class ReadLanes {
                        'age_ms', extract(epoch FROM now() - a.created_at) * 1000,
                        'refused_ago_ms', CASE WHEN a.outcome ->> 'refused_to' = ${this.relayId} THEN
                          extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
-                FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-               WHERE a.id = lane_open_attempt(d.id)) AS attempt,
+                FROM lane_attempt(d.id) a JOIN receipts r ON r.id = a.receipt_id) AS attempt,
              (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info, 'traceParent', w.trace_parent,
                                 'mayBeRegistered', EXISTS (
                                 SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT}) OR w.is_from_copy,

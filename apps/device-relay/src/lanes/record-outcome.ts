@@ -91,6 +91,7 @@ export class RecordOutcome {
     const lastKnown = baseline.journalId === null ? { receiptSeq, growth: growthOf(attempt.document) } : null;
     const close: CloseRegistered = {
       attemptId: attempt.id,
+      receiptId: attempt.receiptId,
       deviceId,
       registration,
       evidence: 'answer',

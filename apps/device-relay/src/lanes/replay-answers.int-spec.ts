@@ -52,6 +52,7 @@ const answerTo = (attempt: { receiptId: string; attemptId: string }, receiptSeq 
   receiptId: attempt.receiptId,
   close: {
     attemptId: attempt.attemptId,
+    receiptId: attempt.receiptId,
     deviceId: rows.deviceId,
     registration: { ...REGISTRATION, receiptSeq },
     evidence: 'answer',

@@ -83,6 +83,7 @@ export class ResolveByCounters {
     const deviceId = lane.device.id;
     const closed = await this.store.closeRegistered({
       attemptId: attempt.id,
+      receiptId: attempt.receiptId,
       deviceId,
       registration,
       evidence: 'counters',

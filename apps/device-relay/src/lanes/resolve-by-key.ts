@@ -73,7 +73,8 @@ export class ResolveByKey {
     // Others may have registered since: the lane goes on from whichever is later.
     const baseline = { ...seen, sequence: Math.max(registration.receiptSeq, seen.sequence ?? 0) };
     const deviceId = lane.device.id;
-    const close = { attemptId: attempt.id, deviceId, registration, evidence, baseline, lastKnown: null };
+    const { id: attemptId, receiptId } = attempt;
+    const close = { attemptId, receiptId, deviceId, registration, evidence, baseline, lastKnown: null };
     if ((await this.store.closeRegistered(close)) === 'sequence_taken') {
       const why = `the register names sequence ${registration.receiptSeq}, which belongs to another receipt`;
       return this.parking.park(attempt, { why, registration }, { mustSettle: false });

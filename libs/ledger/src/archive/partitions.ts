@@ -6,7 +6,7 @@ import type { ScannedRow } from './archive-rows.js';
 /** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
 export const PARTITIONED_TABLES = [
   ...(['webhook_deliveries', 'webhook_attempts', 'events'] as const),
-  ...(['payment_calls', 'provider_callbacks'] as const),
+  ...(['payment_calls', 'provider_callbacks', 'attempts'] as const),
 ] as const;
 type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
@@ -43,6 +43,15 @@ export async function releasePaymentPartitions(
   const [row] = await run<{ step: string }>(
     Prisma.sql`SELECT release_payment_partitions(${table}, ${keepDays}::int4) AS step`,
   );
+  return stepOf(row);
+}
+
+/**
+ * Months of attempts whose rows have left one by one (archive-rows.ts): what is left of them is kept, the rest is dropped at once.
+ * @returns `released`: there may be more; `none`: nothing is old enough; `held`: what is has too many attempts still
+ */
+export async function releaseAttemptPartitions(run: RunStatement, keepDays: number): Promise<string> {
+  const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_attempt_partitions(${keepDays}::int4) AS step`);
   return stepOf(row);
 }
 
@@ -91,7 +100,7 @@ export async function notePartitionRound(run: RunStatement, isHeld: boolean): Pr
  */
 export async function noteArchivedRound(
   run: RunStatement,
-  keeper: 'events' | 'payments',
+  keeper: 'events' | 'payments' | 'attempts',
   { hasArchive, isHeld = false }: { hasArchive: boolean; isHeld?: boolean },
 ): Promise<void> {
   await run(Prisma.sql`
@@ -121,7 +130,8 @@ const HALF_PARTITIONED = Prisma.sql`
   SELECT 1 FROM pg_constraint
    WHERE (conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries'))
       OR (conname = 'events_in_first' AND conrelid = to_regclass('public.events'))
-      OR (conname = 'payment_calls_in_first' AND conrelid = to_regclass('public.payment_calls'))`;
+      OR (conname = 'payment_calls_in_first' AND conrelid = to_regclass('public.payment_calls'))
+      OR (conname = 'attempts_in_first' AND conrelid = to_regclass('public.attempts'))`;
 
 export async function readPartitions(run: RunStatement): Promise<PartitionReading> {
   const [row] = await run<PartitionReading>(Prisma.sql`

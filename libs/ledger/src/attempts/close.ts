@@ -11,6 +11,8 @@ export type AttemptEvidence = Readonly<Record<string, unknown>>;
 
 export interface CloseRegistered {
   attemptId: string;
+  /** Whose attempt it is: it stands in the month of its receipt. */
+  receiptId: string;
   deviceId: string;
   registration: Registration;
   evidence: 'answer' | 'journal' | 'counters';
@@ -68,8 +70,8 @@ export async function closeRegistered(
  */
 export const REGISTERED_PARTS = Prisma.sql`
     closed AS (
-      UPDATE attempts a SET ${REGISTERED.attempt.set}, outcome = g.outcome
-        FROM given g WHERE a.id = g.attempt_id AND ${REGISTERED.attempt.from} RETURNING g.number, a.receipt_id
+      SELECT g.number, g.receipt_id FROM given g
+       WHERE close_attempt(g.receipt_id, g.attempt_id, ${REGISTERED.attempt.to}, g.outcome)
     ), moved AS (
       UPDATE receipts r
          SET ${REGISTERED.receipt.set}, terminal_id = g.terminal_id, receipt_seq = g.receipt_seq,

@@ -17,6 +17,7 @@ export interface LaneEntry {
 const COLUMNS = {
   device_id: 'text',
   attempt_id: 'text',
+  receipt_id: 'text',
   outcome: 'jsonb',
   terminal_id: 'text',
   receipt_seq: 'bigint',
@@ -43,8 +44,16 @@ type Column = keyof typeof COLUMNS;
 type Given = Partial<Record<Column, unknown>>;
 
 const OF_RESULT = [
-  ...(['device_id', 'attempt_id', 'outcome', 'terminal_id', 'receipt_seq', 'fiscal_sign', 'verification_url'] as const),
-  ...(['registered_ms', 'evidence', 'recorded_fields', 'shift_number', 'ofd_sent', 'ofd_error'] as const),
+  ...(['device_id', 'attempt_id', 'receipt_id', 'outcome', 'terminal_id', 'receipt_seq', 'fiscal_sign'] as const),
+  ...([
+    'verification_url',
+    'registered_ms',
+    'evidence',
+    'recorded_fields',
+    'shift_number',
+    'ofd_sent',
+    'ofd_error',
+  ] as const),
   ...(['baseline', 'last_known', 'event_id'] as const),
 ];
 const OF_INTENT = [
@@ -88,10 +97,12 @@ function valuesOf({ close, next }: LaneEntry): Given {
   return { ...(close && resultOf(close)), ...(next && intentOf(next)) };
 }
 
-function resultOf({ attemptId, deviceId, registration, evidence, baseline, lastKnown }: CloseRegistered): Given {
+function resultOf(close: CloseRegistered): Given {
+  const { attemptId, receiptId, deviceId, registration, evidence, baseline, lastKnown } = close;
   return {
     device_id: deviceId,
     attempt_id: attemptId,
+    receipt_id: receiptId,
     outcome: { registration, evidence },
     terminal_id: registration.terminalId,
     receipt_seq: registration.receiptSeq,

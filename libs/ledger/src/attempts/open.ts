@@ -88,9 +88,7 @@ export function intentParts(relayId: string, { join, only }: After = NOTHING): P
       ), held_noted AS (${receiptEvents('cancelled', WHY_HELD, { id: Prisma.raw('held_event_id'), from: Prisma.raw('held') })}
       ), opened AS (
         INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
-        SELECT g.next_attempt_id, taken.id, g.device_id,
-               1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = taken.id),
-               'open', g.next_baseline, g.request, ${relayId}
+        SELECT g.next_attempt_id, taken.id, g.device_id, next_attempt_number(taken.id), 'open', g.next_baseline, g.request, ${relayId}
           FROM taken JOIN given g USING (number)
         RETURNING id
       )`;

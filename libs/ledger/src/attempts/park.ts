@@ -42,8 +42,9 @@ export async function parkAttempt(
 /** The terminal is another merchant's from now on: its register cannot be asked in the name of the one before. */
 export async function parkAttemptsOfTerminal(tx: Statements, terminalId: string, why: string): Promise<void> {
   const open = await tx.$queryRaw<{ id: string; receipt_id: string }[]>`
-    SELECT a.id, a.receipt_id FROM attempts a JOIN devices d ON d.id = a.device_id
-     WHERE d.terminal_id = ${terminalId} AND d.deleted_at IS NULL AND a.state = 'open' ORDER BY a.id FOR UPDATE OF a`;
+    SELECT a.id, a.receipt_id
+      FROM devices d JOIN attempt_claims c ON c.device_id = d.id JOIN attempts a ON a.receipt_id = c.receipt_id AND a.id = c.attempt_id
+     WHERE d.terminal_id = ${terminalId} AND d.deleted_at IS NULL AND ${ATTEMPT.from} ORDER BY a.id FOR UPDATE OF a`;
   for (const { id, receipt_id: receiptId } of open) {
     await tx.$executeRaw`
       UPDATE attempts a SET ${ATTEMPT.set}, outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('why', ${why}::text)

@@ -55,6 +55,23 @@ export async function countUnknown(database: Pick<Statements, '$queryRaw'>, amon
   return row?.count ?? 0;
 }
 
+/**
+ * Of receipts whose ids lie between two, those of which something is still to come: the merchants with the most of them. Merchant by
+ * merchant, as the index of these few begins with it; each is counted up to 2 000.
+ */
+export function mostUnderWay(
+  database: Pick<Statements, '$queryRaw'>,
+  { from, below }: { from: string; below: string },
+): Promise<{ merchant: string; receipts: number }[]> {
+  return database.$queryRaw`
+    SELECT m.id AS merchant, u.receipts FROM merchants m CROSS JOIN LATERAL (
+      SELECT count(*)::int4 AS receipts FROM (
+        SELECT FROM receipts r WHERE r.merchant_id = m.id AND r.id >= ${from} AND r.id < ${below}
+           AND r.status IN ('awaiting_payment', 'accepted', 'sending', 'unknown') LIMIT 2000
+      ) counted
+    ) u WHERE u.receipts > 0 ORDER BY u.receipts DESC, m.id LIMIT 3`;
+}
+
 /** When the attempt of each was closed. */
 function waitingForPerson(among: number): Prisma.Sql {
   return Prisma.sql`

@@ -50,6 +50,7 @@ export const suffix = (months: number): string => monthAt(months).toISOString().
 
 function boundOf(table: (typeof PARTITIONED_TABLES)[number], moment: Date): string {
   if (CALL_TABLES.some((name) => name === table)) return moment.toISOString();
+  if (table === 'attempts') return firstIdAt('rcp', moment);
   return firstIdAt(table === 'events' ? 'evt' : 'dlv', moment);
 }
 
@@ -61,10 +62,11 @@ async function age(): Promise<void> {
     for (const { name } of rows) await at.owner.query(`DROP TABLE parts.${name}`);
     const create = (name: string, bounds: string): Promise<unknown> =>
       at.owner.query('SELECT create_partition($1, $2, $3)', [table, `${table}_${name}`, bounds]);
-    await create('first', `FROM (MINVALUE) TO ('${bound(-4)}')`);
+    // What was there of attempts is the partition of what is in no month.
+    if (table !== 'attempts') await create('first', `FROM (MINVALUE) TO ('${bound(-4)}')`);
     for (let month = -4; month < 1; month += 1)
       await create(suffix(month), `FROM ('${bound(month)}') TO ('${bound(month + 1)}')`);
-    await create(suffix(1), `FROM ('${bound(1)}') TO (MAXVALUE)`);
+    await create(suffix(1), `FROM ('${bound(1)}') TO (${table === 'attempts' ? `'rcp_t'` : 'MAXVALUE'})`);
   }
 }
 
@@ -102,7 +104,12 @@ export async function deliver(count: number, given: Made): Promise<string[]> {
   return ids;
 }
 
-type Options = Partial<typeof PARTITION_OPTIONS> & { folder?: string; archive?: ArchiveFiles; keepCallsDays?: number };
+type Options = Partial<typeof PARTITION_OPTIONS> & {
+  folder?: string;
+  archive?: ArchiveFiles;
+  keepCallsDays?: number;
+  keepAttemptsDays?: number;
+};
 
 export function keeper(options: Options = {}): PartitionKeeper {
   const { folder, ...others } = options;
@@ -110,7 +117,7 @@ export function keeper(options: Options = {}): PartitionKeeper {
     at.database.url,
     {
       ...PARTITION_OPTIONS,
-      ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30 },
+      ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, keepAttemptsDays: 90 },
       archive: folder === undefined ? null : archiveInFolder(folder),
       ...others,
     },
@@ -124,7 +131,7 @@ export function keeperProgram(): string {
   return `
     import { archiveInFolder } from '#ledger';
     import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(keeperModule)};
-    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, archive: archiveInFolder(${JSON.stringify(at.folder)}), rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
+    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, keepAttemptsDays: 90, archive: archiveInFolder(${JSON.stringify(at.folder)}), rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
     await keeper.run();`;

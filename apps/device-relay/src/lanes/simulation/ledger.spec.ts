@@ -125,13 +125,21 @@ function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): vo
   const registration = { ...REGISTRATION, terminalId: 'UZ9', receiptSeq: 9 };
   if (situation === 'registered')
     ledger.closeRegistered({
-      ...{ attemptId, deviceId: 'dev_1', registration, evidence: 'answer', baseline: BASELINE, lastKnown: null },
+      ...{
+        attemptId,
+        receiptId: receipt.id,
+        deviceId: 'dev_1',
+        registration,
+        evidence: 'answer',
+        baseline: BASELINE,
+        lastKnown: null,
+      },
     });
   if (situation === 'rejected') ledger.closeRejected(attemptId, REJECTION, evidence, rig.laneLock());
 }
 
-const closeOf = (attemptId: string): CloseRegistered => ({
-  ...{ attemptId, deviceId: 'dev_1', registration: REGISTRATION, evidence: 'answer', lastKnown: null },
+const closeOf = (receiptId: string, attemptId: string): CloseRegistered => ({
+  ...{ attemptId, receiptId, deviceId: 'dev_1', registration: REGISTRATION, evidence: 'answer', lastKnown: null },
   baseline: BASELINE,
 });
 
@@ -142,11 +150,11 @@ const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = 
   cancelUnpaid: (receipt) => ledger.cancelUnpaid(receipt),
   openAttempt: (receipt, attemptId) => open(receipt.id, `${attemptId}b`),
   rejectUnsent: (receipt) => ledger.rejectUnsent({ receiptId: receipt.id, deviceId: 'dev_1' }, REJECTION),
-  closeRegistered: (_receipt, attemptId) => ledger.closeRegistered(closeOf(attemptId)),
-  closeAndOpen: (_receipt, attemptId) => {
+  closeRegistered: (receipt, attemptId) => ledger.closeRegistered(closeOf(receipt.id, attemptId)),
+  closeAndOpen: (receipt, attemptId) => {
     const next = row('accepted');
     ledger.accept(next);
-    return ledger.closeAndOpen(closeOf(attemptId), intentOf(next.id, `att_${next.id}`));
+    return ledger.closeAndOpen(closeOf(receipt.id, attemptId), intentOf(next.id, `att_${next.id}`));
   },
   closeRejected: (_receipt, attemptId) => ledger.closeRejected(attemptId, REJECTION, {}, rig.laneLock()),
   closeNotRegistered: (_receipt, attemptId) => ledger.closeNotRegistered(attemptId, {}, rig.laneLock()),

@@ -15,14 +15,19 @@ const REGISTRATION: Registration = {
  */
 export function closeAndOpenContract(rig: LaneStoreRig): void {
   describe('the result with the next intent', () => {
-    const intent = (receiptId: string, attemptId: string): Intent => ({
-      ...{ attemptId, receiptId, deviceId: DEVICE, laneLock: rig.laneLock() },
-      baseline: { ...BASELINE, sequence: 41 },
-      request: Buffer.from(receiptId),
-    });
+    /** Of the attempts that were opened here. */
+    const receiptOf = new Map<string, string>();
+    const intent = (receiptId: string, attemptId: string): Intent => {
+      receiptOf.set(attemptId, receiptId);
+      return {
+        ...{ attemptId, receiptId, deviceId: DEVICE, laneLock: rig.laneLock() },
+        baseline: { ...BASELINE, sequence: 41 },
+        request: Buffer.from(receiptId),
+      };
+    };
     const close = (attemptId: string, more: Partial<Registration> = {}): CloseRegistered => ({
-      ...{ attemptId, deviceId: DEVICE, registration: { ...REGISTRATION, ...more }, evidence: 'answer' },
-      ...{ baseline: { ...BASELINE, sequence: 41 }, lastKnown: null },
+      ...{ attemptId, receiptId: receiptOf.get(attemptId) ?? '', deviceId: DEVICE, evidence: 'answer' },
+      ...{ registration: { ...REGISTRATION, ...more }, baseline: { ...BASELINE, sequence: 41 }, lastKnown: null },
     });
     const both = (attemptId: string, nextId: string, more: Partial<Registration> = {}): Promise<ClosedAndOpened> =>
       rig.ours.closeAndOpen(close(attemptId, more), intent(nextId, `${attemptId}_next`));

@@ -35,6 +35,7 @@ export class LaneRows {
   readonly prisma: PrismaService;
   private receipts = 0;
   private attempts = 0;
+  private readonly intended = new Map<string, string>();
 
   private constructor(
     readonly database: TestDatabase,
@@ -138,7 +139,15 @@ export class LaneRows {
     this.attempts += 1;
     const attemptId = `att_${this.attempts}`;
     const request = Buffer.from(`bytes of ${receiptId}`);
+    this.intended.set(attemptId, receiptId);
     return { attemptId, receiptId, deviceId: this.deviceId, baseline: BASELINE, request, laneLock: this.laneLock };
+  }
+
+  /** Of an attempt that this made an intent for. */
+  receiptOf(attemptId: string): string {
+    const receiptId = this.intended.get(attemptId);
+    if (receiptId === undefined) throw new Error(`there was no intent ${attemptId}`);
+    return receiptId;
   }
 
   /** A receipt that is being sent. */

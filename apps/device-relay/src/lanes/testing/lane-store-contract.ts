@@ -41,6 +41,8 @@ const EVIDENCE = { baseline: BASELINE, why: 'unknown' };
 /** What every lane store must do, whether PostgreSQL or the simulation's ledger: the moves of LaneStore with their guards. */
 export function laneStoreContract(rig: LaneStoreRig): void {
   let attempts = 0;
+  /** Of the attempts that were opened here. */
+  const receiptOf = new Map<string, string>();
   beforeEach(() => rig.begin());
   afterEach(() => rig.end());
 
@@ -49,6 +51,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     attempts += 1;
     const attemptId = `att_c${attempts}`;
     const request = Buffer.from(receiptId);
+    receiptOf.set(attemptId, receiptId);
     const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request, laneLock: rig.laneLock() };
     return store.openAttempt(intent).then((opened) => ({ opened, attemptId }));
   };
@@ -59,7 +62,8 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     return { receiptId, attemptId };
   };
   const close = (attemptId: string, more: Partial<CloseRegistered> = {}): CloseRegistered => ({
-    ...{ attemptId, deviceId: DEVICE, registration: REGISTRATION, evidence: 'answer' as const },
+    ...{ attemptId, receiptId: receiptOf.get(attemptId) ?? '', deviceId: DEVICE, evidence: 'answer' as const },
+    registration: REGISTRATION,
     ...{ baseline: { ...BASELINE, sequence: 41 }, lastKnown: null },
     ...more,
   });

@@ -94,7 +94,7 @@ function attemptsArchived({ merchantId, receiptId }: TimelineOf): Prisma.Sql {
     SELECT k.created_at, 3, k.id || ':archived', 'attempt_archived', k.receipt_id, NULL,
            jsonb_build_object('attempt_id', k.id, 'number', k.number, 'archive', k.archive)
       FROM archived_attempts k
-     WHERE k.receipt_id = ${receiptId} AND NOT EXISTS (SELECT FROM attempts a WHERE a.id = k.id)
+     WHERE k.receipt_id = ${receiptId} AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = ${receiptId} AND a.id = k.id)
        AND EXISTS (SELECT FROM receipts r WHERE r.id = k.receipt_id AND r.merchant_id = ${merchantId})`;
 }
 

@@ -1,7 +1,7 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is; so is what sends
 // webhooks, over twelve partitions.
 import pg from 'pg';
-import { CALL_TABLES, PARTITIONED_TABLES } from '#ledger';
+import { CALL_TABLES, parkAttemptsOfTerminal, PARTITIONED_TABLES } from '#ledger';
 import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, planOf, recorded, recordedInGroup, type TestDatabase } from '#database/testing';
 import { insertDeliveries, type NewDelivery } from '../../notify/webhooks/delivery-rows.js';
@@ -17,6 +17,8 @@ import { EventReader } from '../../notify/events/event-reader.js';
 import type { GatewaySettings } from '../../settings.js';
 import { timelinePage } from '../../notify/timeline/read-timeline.js';
 import { paymentSearch } from '../../payments/search-payments.js';
+import { ListUnknown } from '../list-unknown.js';
+import type { ReceiptUrls } from '../../receipts/receipt-url.js';
 import { countdowns } from './countdown-rows.js';
 import { MAX_UNDER_WAY, sumsBetween, sumsOf, sumsOfAll, underWayOfAll } from './receipt-sums.js';
 
@@ -81,7 +83,7 @@ beforeAll(async () => {
   await insert(
     'attempts',
     'id, receipt_id, device_id, number, state, baseline, request, relay_id',
-    `${ULID('att')}, ${ULID('rcp')}, 'dev_1', 1, 'rejected', '{}', '', 'r'`,
+    `${ULID('att')}, ${ULID('rcp')}, 'dev_1', 1, (CASE WHEN n % 900 = 7 THEN 'unknown' ELSE 'rejected' END)::attempt_state, '{}', '', 'r'`,
   );
   await client.query(`INSERT INTO archives (name) VALUES ('attempts-1')`);
   await insert(
@@ -129,7 +131,7 @@ afterAll(async () => {
 async function makePartitions(table: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
   for (const { name } of rows) await client.query(`DROP TABLE parts.${name}`);
-  const prefix = table === 'events' ? 'evt' : 'dlv';
+  const prefix = table === 'events' ? 'evt' : table === 'attempts' ? 'rcp' : 'dlv';
   const idAt = (row: number): string => `${prefix}_01kz${String(row).padStart(22, '0')}`;
   const boundAt = CALL_TABLES.some((name) => name === table) ? timeAt : idAt;
   const at = (part: number): string => `'${boundAt(Math.round((part * ROWS) / PARTITIONS))}'`;
@@ -187,6 +189,10 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
       ['2020-01-01T00:00:00Z', 0, ''],
       200,
     ),
+  },
+  'what waits for a person': {
+    statement: recorded((prisma) => new ListUnknown(prisma, {} as unknown as ReceiptUrls).execute(MERCHANT, {})),
+    most: ROWS / 900 + 1,
   },
   'the sums of a day': { statement: sumsBetween(MERCHANT, day('2026-01-02'), day('2026-01-03')) },
   'the sums of what was under way': {
@@ -251,7 +257,11 @@ const RECORDED_ATTEMPTS = await recordedInGroup((prisma) =>
 );
 
 /** Few rows by nature. */
-const SMALL = new Set(['provider_accounts', 'webhook_endpoints', 'devices', 'payment_refunds', 'merchants']);
+const SMALL = new Set([
+  ...['provider_accounts', 'webhook_endpoints', 'devices', 'payment_refunds', 'merchants', 'lanes', 'attempt_claims'],
+  // Without a row here.
+  'attempts_first',
+]);
 
 /** Of programs, which write for many merchants in one statement. */
 const OF_PROGRAMS: typeof STATEMENTS = {
@@ -281,6 +291,10 @@ const OF_PROGRAMS: typeof STATEMENTS = {
     statement: recorded((prisma) => insertDeliveries(prisma, [DELIVERY])),
     most: 10,
   },
+  'open attempts of a terminal': {
+    statement: recorded((prisma) => parkAttemptsOfTerminal(prisma, 'UZ1', 'x')),
+    most: 1,
+  },
   'a day of all merchants': { statement: sumsOfAll(day('2026-01-02'), day('2026-01-03')) },
   'what is under way of a day of all merchants': { statement: underWayOfAll(day('2026-01-02'), day('2026-01-03')) },
 };
@@ -299,4 +313,18 @@ describe.each([
     if (most !== undefined) expect(largest).toBeLessThanOrEqual(most);
     expect(largest).toBeLessThan(ROWS / 4);
   });
+});
+
+test('whose attempts are is asked by the keys of their receipts: not from a hash of all receipts for each month', async () => {
+  await client.query(
+    `SELECT set_config('role', 'fiscal_app_tenant', false), set_config('fgw.merchant_id', $1, false)`,
+    [MERCHANT],
+  );
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+    `EXPLAIN SELECT id FROM attempts WHERE state IN ('open', 'unknown')`,
+  );
+  await client.query('RESET ROLE');
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  expect(plan).toContain('receipts_pkey');
+  expect(plan).not.toContain('hashed');
 });

@@ -234,7 +234,7 @@ export class OperatorFixture {
   }
 
   attempt(id: string): Promise<Record<string, unknown>> {
-    return this.prisma.attempt.findUniqueOrThrow({ where: { id } });
+    return this.prisma.attempt.findFirstOrThrow({ where: { id } });
   }
 
   async events(subjectId: string): Promise<{ type: string; data: unknown }[]> {

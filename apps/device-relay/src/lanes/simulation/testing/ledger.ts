@@ -152,7 +152,7 @@ export class LaneLedger {
 
   closeRegistered(close: CloseRegistered): 'closed' | 'already_closed' | 'sequence_taken' {
     const attempt = this.attempts.get(close.attemptId);
-    if (attempt?.state !== 'open') return 'already_closed';
+    if (attempt?.state !== 'open' || attempt.receiptId !== close.receiptId) return 'already_closed';
     const { terminalId, receiptSeq, fiscalSign } = close.registration;
     const place = `${terminalId}/${receiptSeq}`;
     if (this.registrations.has(place)) return 'sequence_taken';

@@ -263,7 +263,7 @@ describe('four eyes', () => {
     const asked = await first.post(path(large), body);
     expect(codesOf([asked])).toEqual([[409, 'approval_needed']]);
     const state = (): Promise<{ state: string } | null> =>
-      rig.prisma.attempt.findUnique({ where: { id: large }, select: { state: true } });
+      rig.prisma.attempt.findFirst({ where: { id: large }, select: { state: true } });
     expect(await state()).toMatchObject({ state: 'unknown' });
     const approval = asked.headers.get('location') ?? '';
     const [shown] = (await second.get('/v1/approvals?state=pending')).body?.data ?? [];

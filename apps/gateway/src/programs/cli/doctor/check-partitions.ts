@@ -1,5 +1,5 @@
 import type { Prisma, PrismaService } from '#database';
-import { CALL_TABLES, isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
+import { CALL_TABLES, isHalfPartitioned, mostUnderWay, readPartitions, type RunStatement } from '#ledger';
 import { mostUnsettled } from '../../../payments/repository/unsettled-payments.js';
 import { judged, well, type Finding } from './finding.js';
 
@@ -19,7 +19,7 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
         check: 'partitions ahead',
         state: 'bad',
         found: 'a table is not converted to partitions yet, and refuses rows of the months to come',
-        do: 'Run npm run migrate: the migrations webhook_partitions…, event_partitions…, and payment_partitions…, belong together.',
+        do: 'Run npm run migrate: the migrations webhook_partitions…, event_partitions…, payment_partitions… and attempt_partitions… belong together.',
       },
     ];
   const { daysAhead, keptSeconds, held, waiting, waitingSeconds } = await readPartitions(run);
@@ -55,6 +55,7 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
     ),
     ...(held.includes('webhooks') ? [await heldFinding(database)] : []),
     ...(held.includes('payments') ? [await heldByPayments(database)] : []),
+    ...(held.includes('attempts') ? [await heldByAttempts(database)] : []),
     ...(held.length === 0 ? [well('partitions that are over', 'all have been taken off')] : []),
   ];
 }
@@ -99,6 +100,23 @@ async function heldByPayments(database: PrismaService): Promise<Finding> {
       ...(text?.at ? [`the oldest text is of ${text.at}`] : []),
     ].join('; '),
     do: 'GET /v1/payments/reconciliation of a merchant shows its payments. Texts are cleared by a gateway after PROVIDER_CALLBACK_KEEP_DAYS, which is to be less than PAYMENT_CALLS_KEEP_DAYS (docs/archive.md).',
+  };
+}
+
+async function heldByAttempts(database: PrismaService): Promise<Finding> {
+  const [month] = await database.$queryRaw<{ name: string; ended: string; from: string; below: string }[]>`
+    SELECT name, to_char(time_of_id(upper_id) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS ended, lower_id AS from, upper_id AS below
+      FROM partitions_of('attempts') WHERE upper_id IS NOT NULL AND name NOT LIKE '%\\_kept\\_%' ORDER BY upper_id LIMIT 1`;
+  const rows = month ? await mostUnderWay(database, month) : [];
+  const found = rows.map(({ merchant, receipts }) => `${merchant} has ${String(receipts)} receipts without an end`);
+  return {
+    check: 'partitions that are over',
+    state: 'warn',
+    found: [
+      `${month ? `${month.name}, which ended on ${month.ended},` : 'an old month'} has more than 2000 attempts that have not left for the archive, or is not vacuumed yet`,
+      ...found,
+    ].join('; '),
+    do: 'npm run cli -- archive list shows how far the archive is (docs/alarms.md, "ArchiveBehind"); GET /v1/operator/unknown of a merchant shows what waits for a person.',
   };
 }
 
