@@ -117,6 +117,17 @@ test('what holds a month up is named', async () => {
     found: expect.stringMatching(/mer_1 has 1 that are not settled; the oldest text is of 2026-01-02/) as unknown,
     do: expect.stringContaining('/v1/payments/reconciliation') as unknown,
   });
+  await owner.query(`
+    UPDATE partition_rounds SET is_held = keeper = 'attempts';
+    SELECT create_partition('attempts', 'attempts_old', format('FROM (%L) TO (%L)', first_id_at('rcp', now() - interval '500 days'), first_id_at('rcp', now() - interval '470 days')));
+    INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin)
+    SELECT first_id_at('rcp', now() - make_interval(days => days)) || repeat('0', 16), 'mer_1', 'cli_1', 'receipts', '', 'sale', status::receipt_status, '{}', 1, 0
+      FROM (VALUES (490, 'unknown'), (480, 'rejected'), (460, 'unknown')) r (days, status)`);
+  expect(await finding('partitions that are over')).toMatchObject({
+    state: 'warn',
+    found: expect.stringMatching(/^attempts_old, which ended on .*; mer_1 has 1 receipts without an end$/) as unknown,
+    do: expect.stringContaining('archive list') as unknown,
+  });
 });
 
 test('a conversion that stopped between its migrations is bad: events beyond the bound will be refused', async () => {
