@@ -12,7 +12,7 @@ const ENDPOINTS = 200;
 const GROUP = 25;
 const WORKERS = 2;
 const TABLES = [
-  ...['receipts', 'attempts', 'events', 'lanes', 'devices'],
+  ...['receipts', 'attempts', 'attempt_claims', 'events', 'lanes', 'devices'],
   ...['webhook_deliveries', 'webhook_attempts', 'webhook_cursors', 'webhook_endpoints'],
 ];
 
@@ -125,7 +125,7 @@ async function turn(client: pg.Client, from: number, worker: number): Promise<vo
   await client.query(
     `WITH closed AS (
        UPDATE attempts a SET state = 'registered', closed_at = now(), outcome = jsonb_build_object('r', repeat('o', 250))
-         FROM ${rows} WHERE a.id = 'att_' || ${id} RETURNING a.receipt_id, a.device_id
+         FROM ${rows} WHERE a.receipt_id = ${id} AND a.id = 'att_' || ${id} RETURNING a.receipt_id, a.device_id
      ), moved AS (
        UPDATE receipts r SET status = 'registered', updated_at = now(), terminal_id = closed.device_id, receipt_seq = r.total_tiyin,
                              registered_at = now(), fiscal_sign = 'sign', verification_url = repeat('u', 80), evidence = 'answer', ofd_status = 'sent'
@@ -163,7 +163,7 @@ function tableOf(oid: string): string {
 async function outcome(admin: pg.Client): Promise<Record<string, number>> {
   const { rows } = await admin.query<{ name: string; value: number }>(
     `SELECT 'size of ' || relname AS name, pg_total_relation_size(relid) / 1024.0 AS value FROM pg_stat_user_tables
-      WHERE relname IN ('lanes', 'webhook_cursors', 'webhook_endpoints')
+      WHERE relname IN ('lanes', 'attempt_claims', 'webhook_cursors', 'webhook_endpoints')
      UNION ALL SELECT 'size of ' || c.relname, pg_relation_size(c.oid) / 1024.0 FROM pg_class c
       WHERE c.relname IN ('receipts_waiting_in_lane', 'receipts_under_way')
      UNION ALL SELECT 'dead rows of ' || of_table || ', share', 100.0 * sum(n_dead_tup) / greatest(sum(n_live_tup + n_dead_tup), 1)
