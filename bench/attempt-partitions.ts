@@ -3,10 +3,9 @@ import { PrismaService } from '#database';
 import { ReadLanes } from '../apps/device-relay/src/lanes/read-lanes.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
 import { firstIdAt } from '../libs/runtime/src/index.js';
-import { partitionFigures, sessionSeconds } from './partition-costs.js';
+import { partitionsBesideOne, sessionSeconds } from './partition-costs.js';
 import { createLanes, deviceOf, ReceiptLife, type Sending } from './receipt-life.js';
 import type { Figure } from './report.js';
-import { alternate } from './statistics.js';
 
 export interface AttemptPartitionsLoad {
   rounds: number;
@@ -42,17 +41,7 @@ const NAMES: Readonly<Record<keyof Costs, string>> = {
 export async function benchAttemptPartitions(load: AttemptPartitionsLoad): Promise<Figure[]> {
   const [one, parts] = [await Attempts.open(load, false), await Attempts.open(load, true)];
   try {
-    await one.costs();
-    await parts.costs();
-    const { a, b } = await alternate(
-      load.rounds,
-      () => one.costs(),
-      () => parts.costs(),
-    );
-    return (Object.keys(NAMES) as (keyof Costs)[]).flatMap((what) => {
-      const [without = [], within = []] = [a, b].map((costs) => costs.map((each) => each[what]));
-      return partitionFigures(NAMES[what], without, within);
-    });
+    return await partitionsBesideOne([one, parts], load.rounds, NAMES);
   } finally {
     await one.close();
     await parts.close();

@@ -5,9 +5,8 @@ import { CALL_TABLES } from '#ledger';
 import { InboundRepository } from '../apps/gateway/src/payments/inbound/inbound.repository.js';
 import { PaymentRepository } from '../apps/gateway/src/payments/repository/payment.repository.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
-import { partitionFigures, sessionSeconds } from './partition-costs.js';
+import { partitionsBesideOne, sessionSeconds } from './partition-costs.js';
 import type { Figure } from './report.js';
-import { alternate } from './statistics.js';
 
 export interface CallPartitionsLoad {
   rounds: number;
@@ -32,17 +31,7 @@ interface Costs {
 export async function benchCallPartitions(load: CallPartitionsLoad): Promise<Figure[]> {
   const [one, parts] = [await Calls.open(load, false), await Calls.open(load, true)];
   try {
-    await one.costs();
-    await parts.costs();
-    const { a, b } = await alternate(
-      load.rounds,
-      () => one.costs(),
-      () => parts.costs(),
-    );
-    return (['call', 'facts', 'kept'] as const).flatMap((what) => {
-      const [without = [], within = []] = [a, b].map((costs) => costs.map((each) => each[what]));
-      return partitionFigures(NAMES[what], without, within);
-    });
+    return await partitionsBesideOne([one, parts], load.rounds, NAMES);
   } finally {
     await one.close();
     await parts.close();

@@ -6,9 +6,8 @@ import { EventReader } from '../apps/gateway/src/notify/events/event-reader.js';
 import { MerchantsWithNews } from '../apps/gateway/src/notify/webhooks/merchants-with-news.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
 import { writeEvent } from '#ledger';
-import { partitionFigures, sessionSeconds } from './partition-costs.js';
+import { partitionsBesideOne, sessionSeconds } from './partition-costs.js';
 import type { Figure } from './report.js';
-import { alternate } from './statistics.js';
 
 export interface EventPartitionsLoad {
   rounds: number;
@@ -38,17 +37,7 @@ interface Costs {
 export async function benchEventPartitions(load: EventPartitionsLoad): Promise<Figure[]> {
   const [one, parts] = [await Events.open(load, false), await Events.open(load, true)];
   try {
-    await one.costs();
-    await parts.costs();
-    const { a, b } = await alternate(
-      load.rounds,
-      () => one.costs(),
-      () => parts.costs(),
-    );
-    const figures = (['write', 'page', 'planning'] as const).flatMap((what): Figure[] => {
-      const [without, within] = [a, b].map((costs) => costs.map((each) => each[what]));
-      return partitionFigures(NAMES[what], without ?? [], within ?? []);
-    });
+    const figures = await partitionsBesideOne([one, parts], load.rounds, NAMES);
     return [...figures, ...(await parts.release())];
   } finally {
     await one.close();

@@ -70,7 +70,7 @@ export class Meter {
     const sum = (of: (table: string) => string): string => this.build.tables.map(of).join(' + ');
     const { rows } = await this.client.query<{ rows: number; whole: number }>(
       `SELECT (${sum((table) => `(SELECT sum(pg_column_size(t.*)) FROM ${table} t)`)}) / ${sales} AS rows,
-              (${sum((table) => `${sizeOf(table)}`)}) / ${sales} AS whole`,
+              (${sum(sizeOf)}) / ${sales} AS whole`,
     );
     return rows[0] ?? { rows: Number.NaN, whole: Number.NaN };
   }

@@ -1,14 +1,21 @@
 // Promise: an installation with attempts gets them in partitions while sales are written, without losing or changing one; a migration that is
 // killed is begun again; one attempt of a register is open at a time as before, of whichever month its receipt is; each merchant reads its own, and
 // no program may do more than before.
-import pg from 'pg';
+import type pg from 'pg';
 import type { Prisma } from '#database';
 import { createEmptyDatabase } from '#database/testing';
 import { isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
 import { firstIdAt, newId, newIdOf } from '#runtime';
-import { until } from '../../libs/runtime/src/testing/until.js';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
-import { connect, grantAsBefore, migrateAndDie, moreWritten, writtenDuring } from './conversions.js';
+import {
+  connect,
+  grantAsBefore,
+  migrateAndDie,
+  moreWritten,
+  refusalOf,
+  untilWaiting,
+  writtenDuring,
+} from './conversions.js';
 
 const FIRST = '20261127140000_attempts_by_id';
 const BOUND = '20261127140100_attempt_partitions_bound';
@@ -101,20 +108,7 @@ async function seenBy(merchantId: string): Promise<number[]> {
 }
 
 const refusal = (text: string, values: unknown[] = []): Promise<string | undefined> =>
-  programs.query(text, values).then(
-    () => undefined,
-    (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
-  );
-
-/** The session of the programs waits for another one. */
-async function untilWaiting(): Promise<void> {
-  const { processID: pid } = programs as pg.Client & { processID: number };
-  await until(
-    'it waits',
-    async () => (await owner.query('SELECT FROM pg_locks WHERE pid = $1 AND NOT granted', [pid])).rowCount,
-    (waiting) => (waiting ?? 0) > 0,
-  );
-}
+  refusalOf(programs, text, values);
 
 async function claims(): Promise<string[]> {
   const { rows } = await owner.query<{ id: string }>('SELECT attempt_id AS id FROM attempt_claims ORDER BY 1');
@@ -160,19 +154,15 @@ test('the migration that shuts the table, and each month that is made later, rea
     expect(notices.filter((notice) => /verifying table "attempts_first"/.test(notice))).toEqual([]);
     const before = implied();
     // As if the last month had gone by: it is taken off, and the next step makes it anew.
-    const { rows } = await client.query<{ name: string; lower: string; before: string }>(
-      `SELECT l.name, l.lower_id AS lower, p.name AS before FROM partitions_of('attempts') l
+    const { rows } = await client.query<{ last: string; before: string; lower: string }>(
+      `SELECT l.name AS last, p.name AS before, p.lower_id AS lower FROM partitions_of('attempts') l
          JOIN partitions_of('attempts') p ON p.upper_id = l.lower_id WHERE l.upper_id IS NULL`,
     );
-    const [last] = rows;
-    const { rows: earlier } = await client.query<{ lower: string }>(
-      `SELECT lower_id AS lower FROM partitions_of('attempts') WHERE name = $1`,
-      [last?.before],
-    );
+    const { last = '', before: month = '', lower = '' } = rows[0] ?? {};
     await client.query(`
-      DROP TABLE parts.${last?.name ?? ''};
-      ALTER TABLE attempts DETACH PARTITION parts.${last?.before ?? ''};
-      ALTER TABLE attempts ATTACH PARTITION parts.${last?.before ?? ''} FOR VALUES FROM ('${earlier[0]?.lower ?? ''}') TO ('rcp_t')`);
+      DROP TABLE parts.${last};
+      ALTER TABLE attempts DETACH PARTITION parts.${month};
+      ALTER TABLE attempts ATTACH PARTITION parts.${month} FOR VALUES FROM ('${lower}') TO ('rcp_t')`);
     expect((await client.query(`SELECT make_next_partition('attempts') AS step`)).rows).toEqual([{ step: 'made' }]);
     expect(implied()).toBeGreaterThan(before);
     expect(notices.filter((notice) => /verifying table "attempts_first"/.test(notice))).toEqual([]);
@@ -254,7 +244,7 @@ describe('one attempt of a register is open at a time', () => {
         await other.query('BEGIN');
         await other.query(INSERT, [`att_3${end}`, receipt(2050, 3), 'dev_15']);
         const second = opened(`att_4${end}`, receipt(2020, 4));
-        await untilWaiting();
+        await untilWaiting(programs, owner);
         await other.query(end);
         expect([end, await second]).toEqual([end, outcome]);
         await owner.query(`DELETE FROM attempts WHERE device_id = 'dev_15'`);
@@ -275,7 +265,7 @@ describe('one attempt of a register is open at a time', () => {
       await other.query('BEGIN');
       await other.query(INSERT, ['att_6', receipt(2050, 6), 'dev_15']);
       const second = opened('att_7', receipt(2020, 7));
-      await untilWaiting();
+      await untilWaiting(programs, owner);
       await other.query('COMMIT');
       expect(await second).toBe('23505');
     } finally {

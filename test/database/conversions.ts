@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 interface Urls {
@@ -60,6 +61,28 @@ export async function writtenDuring(
     await all;
   }
   return written;
+}
+
+/** The code with which a session is refused; undefined: it is not. */
+export function refusalOf(
+  session: pg.Client,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<string | undefined> {
+  return session.query(text, [...values]).then(
+    () => undefined,
+    (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
+  );
+}
+
+/** This session waits for another one, as `watcher` sees. */
+export async function untilWaiting(session: pg.Client, watcher: pg.Client): Promise<void> {
+  const { processID: pid } = session as pg.Client & { processID: number };
+  await until(
+    'it waits',
+    async () => (await watcher.query('SELECT FROM pg_locks WHERE pid = $1 AND NOT granted', [pid])).rowCount,
+    (waiting) => (waiting ?? 0) > 0,
+  );
 }
 
 /** So many more have been written. */

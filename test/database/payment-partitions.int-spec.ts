@@ -1,11 +1,10 @@
 // Promise: an installation with calls of payments gets them in partitions while they are written, without losing or changing one; a migration
 // that is killed is begun again; one call of a payment is open at a time as before, in whichever month it began; each merchant reads its own,
 // and no program may do more than before.
-import pg from 'pg';
+import type pg from 'pg';
 import type { Prisma } from '#database';
 import { createEmptyDatabase } from '#database/testing';
 import { CALL_TABLES, isHalfPartitioned, readPartitions, type RunStatement } from '#ledger';
-import { until } from '../../libs/runtime/src/testing/until.js';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 import {
   connect,
@@ -14,6 +13,8 @@ import {
   grantAsBefore,
   migrateAndDie,
   moreWritten,
+  refusalOf,
+  untilWaiting,
   writtenDuring,
 } from './conversions.js';
 
@@ -96,21 +97,7 @@ async function seenBy(merchantId: string): Promise<number[]> {
   return rows.flatMap(({ calls, callbacks }) => [calls, callbacks]);
 }
 
-const refusal = (text: string): Promise<string | undefined> =>
-  programs.query(text).then(
-    () => undefined,
-    (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
-  );
-
-/** The session of the programs waits for another one. */
-async function untilWaiting(): Promise<void> {
-  const { processID: pid } = programs as pg.Client & { processID: number };
-  await until(
-    'it waits',
-    async () => (await owner.query('SELECT FROM pg_locks WHERE pid = $1 AND NOT granted', [pid])).rowCount,
-    (waiting) => (waiting ?? 0) > 0,
-  );
-}
+const refusal = (text: string): Promise<string | undefined> => refusalOf(programs, text);
 
 test('a filled database is converted while calls are written; killed and repeated, nothing is missing or changed', async () => {
   const before = await digests();
@@ -236,7 +223,7 @@ describe('one call of a payment is open at a time', () => {
       ] as const) {
         await other.query(`BEGIN; ${opened('pay_8')}`);
         const second = refusal(opened('pay_8'));
-        await untilWaiting();
+        await untilWaiting(programs, owner);
         await other.query(end);
         expect([end, await second]).toEqual([end, outcome]);
         await owner.query(closed('pay_8'));
@@ -275,7 +262,7 @@ describe('one call of a payment is open at a time', () => {
     try {
       await other.query(`BEGIN; ${opened('pay_10')}`);
       const second = refusal(opened('pay_10'));
-      await untilWaiting();
+      await untilWaiting(programs, owner);
       await other.query('COMMIT');
       expect(await second).toBe('23505');
     } finally {

@@ -12,6 +12,7 @@ import {
   grantAsBefore,
   migrateAndDie,
   moreWritten,
+  refusalOf,
   writtenDuring,
 } from './conversions.js';
 
@@ -211,11 +212,6 @@ test('what was there is the first partition, the last one has no end, and three 
 
 describe('the programs’ roles', () => {
   const PERMISSION_DENIED = '42501';
-  const refusal = (client: pg.Client, text: string): Promise<string | undefined> =>
-    client.query(text).then(
-      () => undefined,
-      (error: unknown) => (error instanceof pg.DatabaseError ? error.code : 'no code'),
-    );
 
   test.each(['fiscal_app', 'fiscal_app_tenant'])('%s neither reads nor writes a partition directly', async (role) => {
     await programs.query(`SET ROLE ${role}`);
@@ -233,8 +229,8 @@ describe('the programs’ roles', () => {
         `DROP TABLE parts.${each}`,
         `ALTER TABLE webhook_deliveries DETACH PARTITION parts.${each}`,
       ])
-        expect([statement, await refusal(programs, statement)]).toEqual([statement, PERMISSION_DENIED]);
-    expect(await refusal(programs, 'CREATE TABLE parts.mine (id int)')).toBe(PERMISSION_DENIED);
+        expect([statement, await refusalOf(programs, statement)]).toEqual([statement, PERMISSION_DENIED]);
+    expect(await refusalOf(programs, 'CREATE TABLE parts.mine (id int)')).toBe(PERMISSION_DENIED);
     const { rows: rights } = await owner.query<{ rights: number }>(
       `SELECT count(*)::int4 AS rights FROM pg_class c, unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS v(verb)
         WHERE c.relnamespace = 'parts'::regnamespace AND c.relkind = 'r' AND has_table_privilege($1, c.oid, v.verb)`,
@@ -266,23 +262,23 @@ describe('the programs’ roles', () => {
       `drop_released_partition('x', false)`,
       `create_partition('webhook_deliveries', 'x', 'DEFAULT')`,
     ])
-      expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
+      expect([call, await refusalOf(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
     await programs.query('RESET ROLE');
     for (const call of [
       `create_partition('webhook_deliveries', 'x', 'DEFAULT')`,
       `shut_partitioned_table('webhook_deliveries', 'ACCESS SHARE')`,
       `put_back_rows('webhook_deliveries', 'webhook_deliveries_first', 'id = $1', 'x'::text)`,
     ])
-      expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
+      expect([call, await refusalOf(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
     // Only names of the list are taken.
     for (const call of [
       `make_next_partition('receipts')`,
       `drop_released_partition('webhook_deliveries_first', false)`,
     ])
-      expect([call, await refusal(programs, `SELECT ${call}`)]).toEqual([call, 'P0002']);
+      expect([call, await refusalOf(programs, `SELECT ${call}`)]).toEqual([call, 'P0002']);
     for (const statement of [
       `INSERT INTO released_partitions VALUES ('webhook_deliveries_first', 'webhook_deliveries')`,
     ])
-      expect(await refusal(programs, statement)).toBe(PERMISSION_DENIED);
+      expect(await refusalOf(programs, statement)).toBe(PERMISSION_DENIED);
   });
 });

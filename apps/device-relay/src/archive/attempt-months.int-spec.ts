@@ -1,6 +1,6 @@
 // Promise: a month of attempts that have left for archives gives its room on the disk back; what has to stay of it stays, with the claim of an
 // open attempt, and what comes back from an archive has a place.
-import pg from 'pg';
+import { plansInside } from '#database/testing';
 import { archiveInFolder, beginRestore, readPartitions, restoreRows } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
@@ -182,21 +182,9 @@ test('what is left of a month is read by an index: its room on the disk is not',
   await attempts(-7, 3_000);
   await at.owner.query(`DELETE FROM attempts WHERE id NOT IN (SELECT id FROM attempts ORDER BY id DESC LIMIT 3)`);
   const before = await rows();
-  const admin = new pg.Client({ connectionString: at.database.adminUrl });
-  const plans: string[] = [];
-  admin.on('notice', ({ message = '' }) => plans.push(message));
-  await admin.connect();
-  try {
-    await admin.query(
-      `LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_level = notice`,
-    );
-    expect((await admin.query(`SELECT release_attempt_partitions(${keepAttemptsDays}) AS step`)).rows).toEqual([
-      { step: 'released' },
-    ]);
-  } finally {
-    await admin.end();
-  }
-  expect(plans.join()).toMatch(new RegExp(`Scan (?:on|using) attempts_${suffix(-7)}_pkey`));
-  expect(plans.join()).not.toContain(`Seq Scan on attempts_${suffix(-7)}`);
+  const plans = await plansInside(at.database.adminUrl, `SELECT release_attempt_partitions(${keepAttemptsDays})`);
+  expect(await months()).not.toContain(suffix(-7));
+  expect(plans).toMatch(new RegExp(`Scan (?:on|using) attempts_${suffix(-7)}_pkey`));
+  expect(plans).not.toMatch(new RegExp(`Seq Scan on parts.attempts_${suffix(-7)}`));
   expect(await rows()).toEqual(before);
 });

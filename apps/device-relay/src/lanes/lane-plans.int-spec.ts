@@ -1,7 +1,7 @@
 // Promise: what a lane costs does not depend on what waits in others, on what the planner assumes, or on a snapshot that stays open.
 import pg from 'pg';
 import { PrismaService } from '#database';
-import { createQuietDatabase, visitedRows } from '#database/testing';
+import { createQuietDatabase, plansInside, visitedRows } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
 import type { CloseRegistered, Intent } from '#ledger';
 import { FailoverRepository } from '../failover/failover.repository.js';
@@ -235,20 +235,6 @@ describe.each(MISLEADING)('%s', (_name, statistics) => {
   });
 });
 
-/** What `LOAD 'auto_explain'` says of the statements inside a function, under whatever statistics. */
-async function plansOf(call: string): Promise<string> {
-  const session = new pg.Client({ connectionString: rows.database.adminUrl });
-  const plans: string[] = [];
-  session.on('notice', ({ message = '' }) => plans.push(message));
-  await session.connect();
-  await session.query(`LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on;
-                       SET auto_explain.log_level = notice; SET auto_explain.log_verbose = on`);
-  // The sixth plan is the one for all values.
-  for (let round = 0; round < 7; round += 1) await session.query(call);
-  await session.end();
-  return plans.filter((plan) => !plan.includes(call)).join('\n');
-}
-
 describe.each(MISLEADING)('EXPLAIN, %s', (_name, statistics) => {
   beforeAll(async () => {
     await startOver(statistics);
@@ -269,7 +255,7 @@ describe.each(MISLEADING)('EXPLAIN, %s', (_name, statistics) => {
     ['SELECT unsent_before(0::smallint, now(), 10)', 'receipts_ofd_alerts', 'ofd_deadline_at <= '],
     ['SELECT unsent_before(2::smallint, now(), 10)', 'receipts_ofd_alarmed', 'ofd_deadline_at <= '],
   ])('%s reads %s alone', async (call, index, condition) => {
-    const plans = await plansOf(call);
+    const plans = await plansInside(rows.database.adminUrl, call, 7);
     const read = [...plans.matchAll(/(?:Scan|Scan Backward) using (\w+) on|(Seq Scan|Bitmap Heap Scan|Sort\b)/g)];
     expect([...new Set(read.map(([, used, other]) => used ?? other))]).toEqual([index]);
     expect(plans).toContain(condition);

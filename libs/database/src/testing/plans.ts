@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { Prisma } from '../generated/client.js';
 import type { PrismaService } from '../prisma.service.js';
 
@@ -59,6 +59,25 @@ export interface ShownPlan {
   largest: number;
   /** Pages of tables and indexes that were read: what a condition on a later column of an index costs shows here alone. */
   pages: number;
+}
+
+/**
+ * What `LOAD 'auto_explain'` says of the statements inside a function. The sixth plan of a session is the one for all values.
+ * @param adminUrl of a superuser
+ */
+export async function plansInside(adminUrl: string, call: string, times = 1): Promise<string> {
+  const session = new pg.Client({ connectionString: adminUrl });
+  const plans: string[] = [];
+  session.on('notice', ({ message = '' }) => plans.push(message));
+  await session.connect();
+  try {
+    await session.query(`LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on;
+                         SET auto_explain.log_level = notice; SET auto_explain.log_verbose = on`);
+    for (let round = 0; round < times; round += 1) await session.query(call);
+  } finally {
+    await session.end();
+  }
+  return plans.filter((plan) => !plan.includes(call)).join('\n');
 }
 
 /** How PostgreSQL answers a statement, which is run. */
