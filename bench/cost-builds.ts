@@ -9,6 +9,7 @@ import { threeItemSale } from './accept.js';
 import { openShift } from './latency.js';
 import { localLines, type LocalLine } from './local-sale.js';
 import { createObviousTable } from './obvious/table.js';
+import { TABLES_OF_A_RECEIPT } from './spent.js';
 
 /** A build of the same service: sales go in, and are fiscalised by a hundred registers. */
 export interface Build {
@@ -29,7 +30,7 @@ export interface Build {
 
 const REGISTERS = 100;
 const OURS = {
-  tables: ['receipts', 'attempts', 'events'],
+  tables: TABLES_OF_A_RECEIPT,
   underWay: "SELECT count(*)::int AS left FROM receipts WHERE status IN ('accepted', 'sending')",
 };
 

@@ -6,7 +6,7 @@ import { startSystem, type TestSystem } from '../test/system/system.js';
 import { timeOf, timesOf, type Caller } from './calls.js';
 import { residentMebibytes } from './memory.js';
 import type { Figure } from './report.js';
-import { sizeOf } from './spent.js';
+import { sizeOf, TABLES_OF_A_RECEIPT } from './spent.js';
 import { percentile } from './statistics.js';
 
 export interface ScaleOptions {
@@ -163,7 +163,7 @@ async function atRest(system: TestSystem): Promise<{ stage: boolean; bytes: numb
     const [row] = await sql<{ open: string; bytes: string }>(
       system.database,
       `SELECT (SELECT count(*) FROM receipts WHERE status IN ('accepted', 'sending')) AS open,
-              ${['receipts', 'attempts', 'events'].map(sizeOf).join(' + ')} AS bytes`,
+              ${TABLES_OF_A_RECEIPT.map(sizeOf).join(' + ')} AS bytes`,
     );
     const stage = Number(row?.open) === 0;
     if (stage || performance.now() > deadline) return { stage, bytes: Number(row?.bytes) };
@@ -259,7 +259,7 @@ export async function fillReceipts(system: TestSystem, { template, from, to, lar
         await client.query(FILL_EVENTS, [template, youngest(OF_EVENTS), last, FIRST_MS, SPAN_MS, largest]);
     }
   });
-  await sql(system.database, 'VACUUM (ANALYZE) receipts');
+  await sql(system.database, 'VACUUM (ANALYZE) receipts, idempotency_claims, external_id_claims, registration_claims');
   await sql(system.database, 'VACUUM (ANALYZE) attempts');
   await sql(system.database, 'VACUUM (ANALYZE) events');
   await sql(system.database, 'CHECKPOINT');
@@ -272,6 +272,7 @@ const ROWS = `generate_series($2::int, $3::int) AS n,
                      FROM generate_series(0, 9) AS place) || lpad(n::text, 16, '0') AS id) AS made`;
 
 const FILL = `
+  WITH filled AS (
   INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, idempotency_key, body_hash, type, status, lane_place, device_id,
                         branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq, registered_at, fiscal_sign,
                         verification_url, evidence, ofd_status, ofd_sent_at, created_at, updated_at)
@@ -285,7 +286,16 @@ const FILL = `
                          CASE WHEN fate.ok THEN made.at END AS at, CASE WHEN fate.ok THEN r.fiscal_sign END AS sign,
                          CASE WHEN fate.ok THEN r.verification_url END AS url, CASE WHEN fate.ok THEN r.evidence END AS evidence,
                          CASE WHEN fate.ok THEN 'sent' END::ofd_status AS ofd) AS fiscal
-   WHERE r.id = $1`;
+   WHERE r.id = $1
+  RETURNING id, merchant_id, client_id, operation, idempotency_key, external_id, terminal_id, receipt_seq
+  ), keys AS (
+    INSERT INTO idempotency_claims (client_id, operation, idempotency_key, receipt_id)
+    SELECT client_id, operation, idempotency_key, id FROM filled
+  ), external_ids AS (
+    INSERT INTO external_id_claims (merchant_id, external_id, receipt_id) SELECT merchant_id, external_id, id FROM filled
+  )
+  INSERT INTO registration_claims (terminal_id, receipt_seq, merchant_id, receipt_id)
+  SELECT terminal_id, receipt_seq, merchant_id, id FROM filled WHERE receipt_seq IS NOT NULL`;
 
 const FILL_ATTEMPTS = `
   INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, created_at, closed_at, http_status, outcome)

@@ -13,6 +13,11 @@ export interface Spent {
 
 const PUBLISHED_AFTER_MS = 1_200;
 
+/** Where a receipt of ours leaves rows; its own table first. */
+export const TABLES_OF_A_RECEIPT: readonly string[] = [
+  ...['receipts', 'attempts', 'events', 'idempotency_claims', 'external_id_claims', 'registration_claims'],
+];
+
 /** What a table takes with its indexes, those of its partitions too: SQL, bytes. */
 export function sizeOf(table: string): string {
   return `coalesce((SELECT sum(pg_total_relation_size(t.relid)) FROM pg_partition_tree('${table}') t), pg_total_relation_size('${table}'))`;

@@ -1,4 +1,4 @@
-import { indexMigrationOf } from './index-migration.mjs';
+import { besideWritersOf } from './beside-writers.mjs';
 
 /** @typedef {{ table: string, modes: string[], isRewritten: boolean }} TableLocks */
 
@@ -9,13 +9,13 @@ const KEEPS_OUT = ['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'Acces
  * Applies a migration as scripts/lib/migrations.mjs does, and reads before its commit what it holds on tables that were there before.
  * @param {import('pg').Client} client
  * @param {{ name: string, sql: string, checksum: string }} migration
- * @returns {Promise<TableLocks[]>} nothing for an index that is built beside writers
+ * @returns {Promise<TableLocks[]>} nothing for what is done beside writers
  */
 export async function applyAndReadLocks(client, migration) {
   const before = await filesOf(client);
-  const ofIndex = await indexMigrationOf(client, migration);
-  if (ofIndex !== null) {
-    await ofIndex.apply();
+  const beside = await besideWritersOf(client, migration);
+  if (beside !== null) {
+    await beside.apply();
     return [];
   }
   await client.query('BEGIN');

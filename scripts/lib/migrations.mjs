@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as runQueueMigrations } from 'bullmq';
 import pg from 'pg';
 
-import { indexMigrationOf } from './index-migration.mjs';
+import { besideWritersOf } from './beside-writers.mjs';
 import { ROOT } from './paths.mjs';
 import { ensureTenantRole, secureRows, tenantOf } from './row-security.mjs';
 import { withShortLocks } from './short-locks.mjs';
@@ -142,9 +142,9 @@ function assertSameHistory(migrations, done) {
  * @param {Migration} migration
  */
 async function applyOne(client, migration) {
-  const ofIndex = await indexMigrationOf(client, migration);
-  if (ofIndex !== null) {
-    await buildIndex(client, migration, ofIndex);
+  const beside = await besideWritersOf(client, migration);
+  if (beside !== null) {
+    await applyBeside(client, migration, beside);
     return;
   }
   try {
@@ -162,16 +162,16 @@ async function applyOne(client, migration) {
 }
 
 /**
- * Outside of any transaction, so that no reader or writer waits for it. A kill before the record leaves the index for the next run to find.
+ * Outside of any transaction, so that no reader or writer waits for it. A kill before the record leaves what was done for the next run to find.
  * @param {pg.Client} client
  * @param {Migration} migration
- * @param {{ index: string, apply: () => Promise<void> }} ofIndex
+ * @param {import('./beside-writers.mjs').BesideWriters} beside
  */
-async function buildIndex(client, migration, { index, apply }) {
+async function applyBeside(client, migration, { fate, apply }) {
   try {
     await apply();
   } catch (error) {
-    throw new Error(`The migration ${migration.name} failed; the index ${index} was not built.`, { cause: error });
+    throw new Error(`The migration ${migration.name} failed; ${fate}.`, { cause: error });
   }
   await record(client, migration);
 }

@@ -61,7 +61,7 @@ export const OWNERS = {
 export const SHARED = [
   ...['_prisma_migrations', 'classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'],
   ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys', 'archives'],
-  ...['released_partitions', 'partition_rounds'],
+  ...['released_partitions', 'partition_rounds', 'idempotency_claims'],
   // People belong to no merchant; what they may do at one stands in `memberships`.
   ...['users', 'user_sessions', 'passkeys', 'used_challenges'],
 ];

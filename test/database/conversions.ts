@@ -92,10 +92,23 @@ export async function moreWritten(written: readonly string[], count: number): Pr
 }
 
 /** A reader keeps the migration that comes next from this table: it is killed while it waits. */
-export async function migrateAndDie({ ownerUrl, url }: Urls, table: string): Promise<void> {
-  const reader = await connect(ownerUrl);
-  const watcher = await connect(ownerUrl);
+export async function migrateAndDie(urls: Urls, table: string): Promise<void> {
+  const reader = await connect(urls.ownerUrl);
   await reader.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`);
+  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = $1
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  await migrateAndDieWhen(urls, async (watcher) => (await watcher.query(waiting, [table])).rows.length > 0);
+  await reader.query('ROLLBACK');
+  await reader.end();
+}
+
+/** Migrates in a process of its own, which is killed as soon as it has come so far. */
+export async function migrateAndDieWhen(
+  { ownerUrl, url }: Urls,
+  isThere: (watcher: pg.Client) => Promise<boolean>,
+): Promise<void> {
+  const watcher = await connect(ownerUrl);
   const script = `
     import { migrate } from ${JSON.stringify(new URL('../../scripts/lib/migrations.mjs', import.meta.url).href)};
     await migrate({ migrateDatabaseUrl: ${JSON.stringify(ownerUrl)}, databaseUrl: ${JSON.stringify(url)} });`;
@@ -103,14 +116,9 @@ export async function migrateAndDie({ ownerUrl, url }: Urls, table: string): Pro
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const ended = once(child, 'exit');
-  const waiting = `SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-    WHERE NOT l.granted AND l.mode = 'AccessExclusiveLock' AND c.relname = $1
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-  while (child.exitCode === null && (await watcher.query(waiting, [table])).rows.length === 0) await delay(2);
+  while (child.exitCode === null && !(await isThere(watcher))) await delay(2);
   child.kill('SIGKILL');
   await ended;
-  await reader.query('ROLLBACK');
-  await reader.end();
   await watcher.end();
   expect(child.exitCode).toBeNull();
 }

@@ -42,8 +42,6 @@ interface UncomparedRow {
 
 /** Z-reports that one statement marks; a register owes one a day. */
 const MARKED_AT_ONCE = 100;
-/** Receipts of a terminal that may be newer than a shift that is compared, and advances within it. */
-const NEWER_RECEIPTS = 10_000;
 
 /** Earlier shifts that are found open at a time: one, unless a register was away for many. */
 const OLDER_AT_ONCE = 20;
@@ -138,9 +136,10 @@ export class ShiftRepository {
   /** Whether the device's merchant has registered anything on this terminal since: its newest receipt says so. */
   async hasOwnSince(deviceId: string, terminalId: string, openedMs: number): Promise<boolean> {
     const [newest] = await this.prisma.$queryRaw<{ is_since: boolean }[]>`
-      SELECT registered_at >= ${new Date(openedMs)}::timestamptz AS is_since FROM receipts
-       WHERE terminal_id = ${terminalId} AND ${ofMerchantOf(deviceId)} AND receipt_seq IS NOT NULL
-       ORDER BY receipt_seq DESC LIMIT 1`;
+      SELECT r.registered_at >= ${new Date(openedMs)}::timestamptz AS is_since
+        FROM registration_claims c JOIN receipts r ON r.id = c.receipt_id
+       WHERE c.terminal_id = ${terminalId} AND c.${ofMerchantOf(deviceId)}
+       ORDER BY c.receipt_seq DESC LIMIT 1`;
     return newest?.is_since ?? false;
   }
 
@@ -166,21 +165,13 @@ export class ShiftRepository {
                 count(*) FILTER (WHERE type = 'refund') AS refund_count,
                 coalesce(sum(jsonb_array_length(document -> 'lines')), 0)::bigint AS lines
            FROM receipts r
-          WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.receipt_seq > ${this.firstSeqToCheck()}
+          WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.status = 'registered'
             AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
        WHERE ${NOT_COMPARED} AND s.closed_at IS NOT NULL
          AND lane_open_attempt(d.id) IS NULL
        ORDER BY z.created_at LIMIT ${limit}`;
     for (const row of rows) await this.writeComparison(row);
     return rows.length;
-  }
-
-  /** Times have no index, sequences do: a shift's receipts stand among the newest of their terminal. */
-  private firstSeqToCheck(): Prisma.Sql {
-    return Prisma.sql`
-      (SELECT max(newest.receipt_seq) FROM receipts newest
-        WHERE newest.terminal_id = s.terminal_id AND newest.merchant_id = s.merchant_id AND newest.receipt_seq IS NOT NULL)
-        - 2 * ((z.totals ->> 'TotalSaleCount')::bigint + (z.totals ->> 'TotalRefundCount')::bigint) - ${NEWER_RECEIPTS}::bigint`;
   }
 
   private async writeComparison(row: UncomparedRow): Promise<void> {

@@ -141,6 +141,9 @@ export class ListUnknown {
            AND CASE a.state WHEN 'unknown' THEN r.status = 'unknown'
                             ELSE a.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4) END
          ORDER BY a.id LIMIT ${limit}
+      ), placed AS MATERIALIZED (
+        -- As a column: behind a policy an index is not asked for what a function makes of another row.
+        SELECT p.id, coalesce(p.baseline ->> 'terminalId', d.terminal_id) AS terminal_id FROM page p JOIN devices d ON d.id = p.device_id
       )
       SELECT p.id, p.receipt_id, p.device_id, p.number, p.state, p.baseline, p.outcome, p.created_at,
              ${answeredStatus(Prisma.sql`p`)} AS http_status,
@@ -150,12 +153,11 @@ export class ListUnknown {
              lane_length(d.id, ${MAX_QUEUE}::int) AS queue,
              good.id AS last_id, good.terminal_id AS last_terminal_id, good.receipt_seq AS last_seq,
              good.fiscal_sign AS last_sign, good.verification_url AS last_url, good.registered_at AS last_at
-        FROM page p JOIN devices d ON d.id = p.device_id LEFT JOIN lanes l ON l.device_id = d.id
+        FROM page p JOIN placed ON placed.id = p.id JOIN devices d ON d.id = p.device_id LEFT JOIN lanes l ON l.device_id = d.id
         LEFT JOIN LATERAL (
-          SELECT g.* FROM receipts g
-           WHERE g.terminal_id = coalesce(p.baseline ->> 'terminalId', d.terminal_id) AND g.receipt_seq IS NOT NULL
-             AND g.merchant_id = ${merchantId}
-           ORDER BY g.receipt_seq DESC LIMIT 1
+          SELECT g.* FROM registration_claims c JOIN receipts g ON g.id = c.receipt_id
+           WHERE c.terminal_id = placed.terminal_id AND c.merchant_id = ${merchantId}
+           ORDER BY c.receipt_seq DESC LIMIT 1
         ) good ON true
        ORDER BY p.id`;
   }

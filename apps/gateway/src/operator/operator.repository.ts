@@ -94,8 +94,8 @@ export class OperatorRepository {
     { terminalId, receiptSeq }: { terminalId: string; receiptSeq: number },
   ): Promise<boolean> {
     const rows = await tx.$queryRaw<unknown[]>`
-      SELECT 1 FROM receipts WHERE terminal_id = ${terminalId} AND receipt_seq = ${receiptSeq}::bigint
-         AND merchant_id = ${merchantId}`;
+      SELECT 1 FROM registration_claims
+       WHERE terminal_id = ${terminalId} AND receipt_seq = ${receiptSeq}::bigint AND merchant_id = ${merchantId}`;
     return rows.length > 0;
   }
 }

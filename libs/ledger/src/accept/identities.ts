@@ -26,14 +26,15 @@ export async function findIdentities(
         ) AS w(id, merchant_id, client_id, operation, idempotency_key, external_id)
       )
       SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
-      FROM wanted w JOIN receipts r
-        ON r.client_id = w.client_id AND r.operation = w.operation AND r.idempotency_key = w.idempotency_key
-      UNION
-      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
-      FROM wanted w JOIN receipts r ON r.merchant_id = w.merchant_id AND r.external_id = w.external_id
-      UNION
-      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
-      FROM wanted w JOIN receipts r ON r.id = w.id`;
+      FROM (
+        SELECT k.receipt_id AS id FROM wanted w JOIN idempotency_claims k
+            ON k.client_id = w.client_id AND k.operation = w.operation AND k.idempotency_key = w.idempotency_key
+        UNION
+        SELECT e.receipt_id FROM wanted w JOIN external_id_claims e
+            ON e.merchant_id = w.merchant_id AND e.external_id = w.external_id
+        UNION
+        SELECT w.id FROM wanted w
+      ) held JOIN receipts r ON r.id = held.id`;
   return rows.map((row) => ({
     id: row.id,
     merchantId: row.merchant_id,

@@ -47,6 +47,11 @@ beforeAll(async () => {
     `${ULID('rcp')}, 'mer_' || n % 50, 'cli_1', 'receipts', '', 'sale', 'rejected', 'dev_' || n % 500, 'brn_' || n % 100, '{}', n, 0, ${AT},
      CASE WHEN n % 3 = 0 THEN 'rcp_01kz' || lpad((n / 3)::text, 22, '0') END`,
   );
+  await insert(
+    'registration_claims',
+    'terminal_id, receipt_seq, merchant_id, receipt_id',
+    `'UZ' || n % 500, n, 'mer_' || n % 50, ${ULID('rcp')}`,
+  );
   await client.query(`INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
     SELECT 'pac_' || n, 'mer_' || n, 'payme', 'P', '{}', '\\x00' FROM generate_series(0, 49) AS n`);
   await insert(

@@ -65,10 +65,9 @@ export class RegisterGaps {
        CROSS JOIN LATERAL (SELECT min(s.receipt_seq) AS seq
                              FROM (SELECT receipt_seq FROM receipts
                                     WHERE terminal_id = d.terminal_id AND status = 'registered' AND registered_at >= ${since} OFFSET 0) s) least
-       CROSS JOIN LATERAL (SELECT max(receipt_seq) AS seq FROM receipts
+       CROSS JOIN LATERAL (SELECT max(receipt_seq) AS seq FROM registration_claims
                             WHERE terminal_id = d.terminal_id AND receipt_seq < coalesce(least.seq, 9223372036854775807)) known
-       CROSS JOIN LATERAL (SELECT max(receipt_seq) AS seq FROM receipts
-                            WHERE terminal_id = d.terminal_id AND receipt_seq IS NOT NULL) newest
+       CROSS JOIN LATERAL (SELECT max(receipt_seq) AS seq FROM registration_claims WHERE terminal_id = d.terminal_id) newest
        CROSS JOIN LATERAL (
          SELECT jsonb_agg(jsonb_build_object(
                   'from_seq', n.seq + 1, 'to_seq', n.next - 1, 'documents', n.next - 1 - n.seq,
@@ -78,8 +77,8 @@ export class RegisterGaps {
                                  THEN jsonb_build_object('receipt_seq', n.next, 'registered_at', ${inUtc('n.next_at')}) END,
                   'read_at', CASE WHEN n.next_at IS NULL THEN ${inUtc('d.reading_at')} END) ORDER BY n.seq) AS gaps
            FROM (SELECT s.seq, s.at, lead(s.seq) OVER w AS next, lead(s.at) OVER w AS next_at
-                   FROM (SELECT receipt_seq AS seq, registered_at AS at FROM receipts
-                          WHERE terminal_id = d.terminal_id AND receipt_seq >= coalesce(known.seq, least.seq)
+                   FROM (SELECT c.receipt_seq AS seq, r.registered_at AS at FROM registration_claims c JOIN receipts r ON r.id = c.receipt_id
+                          WHERE c.terminal_id = d.terminal_id AND c.receipt_seq >= coalesce(known.seq, least.seq)
                          UNION ALL SELECT 0, NULL WHERE newest.seq IS NULL
                          UNION ALL
                          SELECT m.last + 1, NULL

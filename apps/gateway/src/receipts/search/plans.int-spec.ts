@@ -47,7 +47,7 @@ const COMMON = new Set(['no filter', 'status=registered', 'created_from, created
 
 /** The table of the page: filter → indexes. */
 const documented = Object.fromEntries(
-  [...readFileSync(PAGE, 'utf8').matchAll(/^\| ([^|]+) \| (`receipts_[^|]+) \|$/gm)].map(
+  [...readFileSync(PAGE, 'utf8').matchAll(/^\| ([^|]+) \| (`(?:receipts|external_id)_[^|]+) \|$/gm)].map(
     ([, filter = '', indexes = '']) => [
       filter.replaceAll('`', ''),
       [...indexes.matchAll(/`([^`]+)`/g)].map(([, index]) => index ?? ''),

@@ -72,7 +72,7 @@ function kindsOf(filter: ReceiptFilter): Prisma.Sql[] {
   }
   if (isByRegistration(filter)) return [status === null || status === 'registered' ? REGISTERED : STATUS_IS[status]];
   if (status !== null) return [STATUS_IS[status]];
-  // One index says it all: at most one receipt.
+  // Its claim says it all: at most one receipt.
   if (filter.externalId !== null) return [Prisma.sql`true`];
   return [AT_REST, UNDER_WAY];
 }
@@ -105,7 +105,11 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   const add = <T>(value: T | null, condition: (value: T) => Prisma.Sql): void => {
     if (value !== null) conditions.push(condition(value));
   };
-  add(filter.externalId, (value) => Prisma.sql`external_id = ${value}`);
+  add(
+    filter.externalId,
+    (value) => Prisma.sql`
+      id = (SELECT c.receipt_id FROM external_id_claims c WHERE c.merchant_id = ${filter.merchantId} AND c.external_id = ${value})`,
+  );
   add(filter.type, (value) => typeCondition(value, filter));
   add(filter.deviceId, (value) => Prisma.sql`device_id = ${value}`);
   add(filter.branchId, (value) => Prisma.sql`branch_id = ${value}`);
