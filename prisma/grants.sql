@@ -22,9 +22,9 @@ GRANT UPDATE (state, closed_at, outcome) ON attempts TO :app_role, :tenant_role;
 -- A copy that was put back may hold events of transactions that this server has not reached (hold-after-restore.ts).
 GRANT UPDATE (transaction_id) ON events TO :app_role, :tenant_role;
 
--- Kept by triggers of attempts and of receipts. No statement of a merchant reads a key.
+-- Kept by triggers of attempts and of receipts.
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON attempt_claims, idempotency_claims, external_id_claims, registration_claims FROM :app_role, :tenant_role;
-REVOKE ALL ON idempotency_claims FROM :tenant_role;
+REVOKE EXECUTE ON FUNCTION receipts_claim_identity(), receipts_claim_registration(), receipts_claims_follow() FROM :app_role, :tenant_role;
 
 -- Who holds a terminal is given from one merchant to another, never forgotten.
 REVOKE DELETE, TRUNCATE ON terminals FROM :app_role, :tenant_role;

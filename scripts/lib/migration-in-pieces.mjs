@@ -14,7 +14,10 @@ export function piecesOf(client, { sql }) {
   return {
     fate: `${procedure} did not come to its end: the next run goes on with it`,
     apply: async () => {
+      // A bound for one statement is none for all the pieces that this one commits.
+      await client.query('SET statement_timeout = 0');
       await client.query(call);
+      await client.query('RESET statement_timeout');
     },
   };
 }

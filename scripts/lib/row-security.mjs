@@ -27,6 +27,7 @@ export const OWNERS = {
   merchants: `id = ${MERCHANT}`,
   // Not by EXISTS, which is answered from a hash of all receipts: one for each partition.
   attempts: '(SELECT true FROM receipts WHERE receipts.id = %table%.receipt_id)',
+  idempotency_claims: '(SELECT true FROM receipts WHERE receipts.id = %table%.receipt_id)',
   archived_attempts: through('receipts', 'receipt_id'),
   attempt_claims: through('devices', 'device_id'),
   lanes: through('devices', 'device_id'),
@@ -61,7 +62,7 @@ export const OWNERS = {
 export const SHARED = [
   ...['_prisma_migrations', 'classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'],
   ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys', 'archives'],
-  ...['released_partitions', 'partition_rounds', 'idempotency_claims'],
+  ...['released_partitions', 'partition_rounds'],
   // People belong to no merchant; what they may do at one stands in `memberships`.
   ...['users', 'user_sessions', 'passkeys', 'used_challenges'],
 ];

@@ -1,7 +1,9 @@
 // Promise: an installation with receipts gets the claims of their keys, external ids and registrations while sales are written, also when that is
 // killed; each is one receipt's over all time, as by the unique indexes before, whichever program writes, and no program may change a claim.
 import type pg from 'pg';
+import { PrismaService, withinMerchant } from '#database';
 import { createEmptyDatabase, createTestDatabase } from '#database/testing';
+import { findIdentities, type StoredIdentity } from '#ledger';
 import { isRowContended, newId, newIdOf } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 import {
@@ -276,6 +278,17 @@ describe('a new database', () => {
     await admin.query('DROP TABLE kept');
   });
 
+  test('keeps the claims of a row that one statement removes and writes anew', async () => {
+    const id = newId('rcp');
+    await accept(programs, { id, key: id, externalId: id });
+    await programs.query(REGISTER, [id, 'UZ_anew', 1]);
+    await owner.query(
+      'WITH gone AS (DELETE FROM receipts WHERE id = $1 RETURNING *) INSERT INTO receipts SELECT * FROM gone',
+      [id],
+    );
+    expect(await accept(programs, { key: id })).toBeNull();
+  });
+
   test('follows what an owner does by hand', async () => {
     const [id, key, other] = [newId('rcp'), newId('evt'), newId('evt')];
     await accept(programs, { id, key, externalId: key });
@@ -306,23 +319,41 @@ describe('a new database', () => {
     },
   );
 
-  test('a merchant sees its own external ids and registrations, and no keys', async () => {
+  test('a merchant sees its own claims alone', async () => {
     const id = newId('rcp');
-    await accept(programs, { id, merchantId: 'mer_9', externalId: id });
+    await accept(programs, { id, merchantId: 'mer_9', key: id, externalId: id });
     await programs.query(REGISTER, [id, 'UZ_nine', 1]);
     const seen = async (merchantId: string): Promise<unknown[]> => {
       await programs.query('BEGIN; SET LOCAL ROLE fiscal_app_tenant');
       await programs.query(`SELECT set_config('fgw.merchant_id', $1, true)`, [merchantId]);
       const { rows } = await programs.query(
-        `SELECT (SELECT count(*)::int4 FROM external_id_claims WHERE external_id = $1) AS ids,
+        `SELECT (SELECT count(*)::int4 FROM idempotency_claims WHERE idempotency_key = $1) AS keys,
+                (SELECT count(*)::int4 FROM external_id_claims WHERE external_id = $1) AS ids,
                 (SELECT count(*)::int4 FROM registration_claims WHERE terminal_id = 'UZ_nine') AS registrations`,
         [id],
       );
-      expect(await refusalOf(programs, 'SELECT FROM idempotency_claims')).toBe(PERMISSION_DENIED);
       await programs.query('ROLLBACK');
       return rows;
     };
-    expect(await seen('mer_9')).toEqual([{ ids: 1, registrations: 1 }]);
-    expect(await seen('mer_1')).toEqual([{ ids: 0, registrations: 0 }]);
+    expect(await seen('mer_9')).toEqual([{ keys: 1, ids: 1, registrations: 1 }]);
+    expect(await seen('mer_1')).toEqual([{ keys: 0, ids: 0, registrations: 0 }]);
+  });
+
+  test('what a person repeats is found within its merchant', async () => {
+    const prisma = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test' });
+    const sale = {
+      id: newId('rcp'),
+      merchantId: 'mer_9',
+      clientId: 'cli_mer_9',
+      operation: 'receipts',
+      externalId: null,
+    };
+    const wanted = { ...sale, idempotencyKey: newId('evt'), bodyHash: Buffer.alloc(0) };
+    await accept(programs, { id: sale.id, merchantId: 'mer_9', key: wanted.idempotencyKey });
+    const find = (merchantId: string): Promise<StoredIdentity[]> =>
+      withinMerchant(merchantId, () => findIdentities(prisma, [{ ...wanted, id: newId('rcp') }]));
+    expect(await find('mer_9')).toEqual([wanted]);
+    expect(await find('mer_1')).toEqual([]);
+    await prisma.$disconnect();
   });
 });

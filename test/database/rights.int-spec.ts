@@ -110,6 +110,14 @@ test('no right comes to the programs by a role that they may take: under the one
   await tenant.end();
 });
 
+test("no trigger that has its owner's rights can be put by the programs on a table of their own", async () => {
+  const { rows } = await owner.query(
+    `SELECT p.proname AS name, r.role FROM pg_proc p, unnest('{public,fiscal_app,fiscal_app_tenant}'::text[]) AS r(role)
+      WHERE p.prosecdef AND p.prorettype = 'trigger'::regtype AND has_function_privilege(r.role, p.oid, 'EXECUTE')`,
+  );
+  expect(rows).toEqual([]);
+});
+
 describe('a registered receipt', () => {
   const REGISTERED = {
     ...{ terminal_id: 'UZ000000000001', receipt_seq: 7, fiscal_sign: '123456789012', evidence: 'answer' },

@@ -104,6 +104,10 @@ BEGIN
     TRUNCATE public.idempotency_claims, public.external_id_claims, public.registration_claims;
     RETURN NULL;
   END IF;
+  -- Moved within its statement, into another partition or anew: it has found its own claims.
+  IF TG_OP = 'DELETE' AND EXISTS (SELECT FROM public.receipts r WHERE r.id = OLD.id) THEN
+    RETURN NULL;
+  END IF;
   DELETE FROM public.idempotency_claims c
    WHERE c.client_id = OLD.client_id AND c.operation = OLD.operation AND c.idempotency_key = OLD.idempotency_key AND c.receipt_id = OLD.id;
   DELETE FROM public.external_id_claims c
@@ -125,6 +129,9 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
+
+-- They do with the owner's rights what they do: no one else may put them on a table of its own. prisma/grants.sql says the same of the programs.
+REVOKE EXECUTE ON FUNCTION receipts_claim_identity(), receipts_claim_registration(), receipts_claims_follow() FROM PUBLIC;
 
 CREATE TRIGGER receipts_claim_identity BEFORE INSERT ON receipts
   FOR EACH ROW WHEN (NEW.idempotency_key IS NOT NULL OR NEW.external_id IS NOT NULL) EXECUTE FUNCTION receipts_claim_identity();
@@ -157,6 +164,7 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
+REVOKE EXECUTE ON FUNCTION receipts_already_there() FROM PUBLIC;
 CREATE TRIGGER receipts_already_there BEFORE INSERT ON receipts
   FOR EACH ROW WHEN (NEW.idempotency_key IS NOT NULL OR NEW.external_id IS NOT NULL) EXECUTE FUNCTION receipts_already_there();
 
@@ -171,7 +179,8 @@ DECLARE
   after_id text := (SELECT f.up_to FROM public.receipt_claims_filled f);
   up_to_id text;
 BEGIN
-  PERFORM set_config('enable_seqscan', 'off', false);
+  -- Each piece by its ids, also where nothing is known of the table, as after a restore.
+  PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false), set_config('enable_sort', 'off', false);
   LOOP
     up_to_id := (SELECT max(p.id) FROM (SELECT r.id FROM public.receipts r WHERE r.id > after_id AND r.id <= newest ORDER BY r.id LIMIT 2000) p);
     EXIT WHEN up_to_id IS NULL;
@@ -191,5 +200,5 @@ BEGIN
     COMMIT;
     after_id := up_to_id;
   END LOOP;
-  PERFORM set_config('enable_seqscan', 'on', false);
+  PERFORM set_config('enable_seqscan', 'on', false), set_config('enable_bitmapscan', 'on', false), set_config('enable_sort', 'on', false);
 END $$;

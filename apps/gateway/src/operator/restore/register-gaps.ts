@@ -77,7 +77,8 @@ export class RegisterGaps {
                                  THEN jsonb_build_object('receipt_seq', n.next, 'registered_at', ${inUtc('n.next_at')}) END,
                   'read_at', CASE WHEN n.next_at IS NULL THEN ${inUtc('d.reading_at')} END) ORDER BY n.seq) AS gaps
            FROM (SELECT s.seq, s.at, lead(s.seq) OVER w AS next, lead(s.at) OVER w AS next_at
-                   FROM (SELECT c.receipt_seq AS seq, r.registered_at AS at FROM registration_claims c JOIN receipts r ON r.id = c.receipt_id
+                   FROM (SELECT c.receipt_seq AS seq, (SELECT r.registered_at FROM receipts r WHERE r.id = c.receipt_id) AS at
+                           FROM registration_claims c
                           WHERE c.terminal_id = d.terminal_id AND c.receipt_seq >= coalesce(known.seq, least.seq)
                          UNION ALL SELECT 0, NULL WHERE newest.seq IS NULL
                          UNION ALL
