@@ -17,6 +17,7 @@ import { benchHostile } from './hostile.js';
 import { benchLane } from './lane.js';
 import { benchLaneLocks } from './lane-locks.js';
 import { benchLatency } from './latency.js';
+import { benchReceiptPartitions } from './receipt-partitions.js';
 import { benchReceipts } from './receipts.js';
 import { benchPayments } from './payments.js';
 import { benchPlanning } from './planning.js';
@@ -120,6 +121,10 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   'call-partitions': (quick) =>
     benchCallPartitions(
       quick ? { rounds: 3, perMonth: 2_000, calls: 1_000 } : { rounds: 9, perMonth: 20_000, calls: 1_000 },
+    ),
+  'receipt-partitions': (quick) =>
+    benchReceiptPartitions(
+      quick ? { rounds: 1, perMonth: 200, calls: 100 } : { rounds: 5, perMonth: 2_000, calls: 1_000 },
     ),
   'attempt-partitions': (quick) =>
     benchAttemptPartitions(
