@@ -340,7 +340,7 @@ describe('a new database', () => {
   });
 
   test('what a person repeats is found within its merchant', async () => {
-    const prisma = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test' });
+    const prisma = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 5_000 });
     const sale = {
       id: newId('rcp'),
       merchantId: 'mer_9',
