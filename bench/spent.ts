@@ -74,7 +74,7 @@ export class Meter {
     const sales = `(SELECT count(*) FROM ${this.build.tables[0] ?? ''})::float8`;
     const sum = (of: (table: string) => string): string => this.build.tables.map(of).join(' + ');
     const { rows } = await this.client.query<{ rows: number; whole: number }>(
-      `SELECT (${sum((table) => `(SELECT sum(pg_column_size(t.*)) FROM ${table} t)`)}) / ${sales} AS rows,
+      `SELECT (${sum((table) => `coalesce((SELECT sum(pg_column_size(t.*)) FROM ${table} t), 0)`)}) / ${sales} AS rows,
               (${sum(sizeOf)}) / ${sales} AS whole`,
     );
     return rows[0] ?? { rows: Number.NaN, whole: Number.NaN };
@@ -112,6 +112,8 @@ export class Meter {
  * there is one. Needs the extension `pg_walinspect`.
  */
 export async function walBytesBetween(client: pg.Client, from: string, to: string): Promise<number> {
+  // At rest nothing may have been written, and of nothing PostgreSQL has no statistics.
+  if (from === to) return 0;
   await client.query('SELECT pg_switch_wal()');
   const { rows } = await client.query<{ bytes: number }>(
     'SELECT sum(record_size)::float8 AS bytes FROM pg_get_wal_stats($1::pg_lsn, $2::pg_lsn)',
