@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { PrismaService } from '#database';
+import { monthAt } from '../apps/device-relay/src/archive/testing/aged-partitions.js';
 import { ReadLanes } from '../apps/device-relay/src/lanes/read-lanes.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
 import { firstIdAt } from '../libs/runtime/src/index.js';
@@ -77,7 +78,7 @@ class Attempts {
          SELECT first_id_at('att', at) || lpad(n::text, 16, '0'), first_id_at('rcp', at) || lpad(n::text, 16, '0'), 'dev_bench_' || 1 + n % ${TOGETHER}, 1,
                 'registered', jsonb_build_object('b', repeat('b', 150)), decode(repeat('61', 700), 'hex'), 'rly', at, at, jsonb_build_object('o', repeat('o', 250))
            FROM generate_series(1, $1::int4) AS n, LATERAL (SELECT $2::timestamptz + n * interval '1 second' AS at) t`,
-        [perMonth, firstOf(month)],
+        [perMonth, monthAt(month)],
       );
     await filler.end();
     await owner.query('VACUUM ANALYZE');
@@ -134,18 +135,12 @@ class Attempts {
   }
 }
 
-/** The first of the month that is so many months from this one. */
-function firstOf(month: number): Date {
-  const now = new Date();
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month, 1));
-}
-
 /** As a database that was converted more than a year ago. */
 async function makeMonths(owner: pg.Client): Promise<void> {
   const { rows } = await owner.query<{ name: string }>("SELECT name FROM partitions_of('attempts')");
   for (const { name } of rows) await owner.query(`DROP TABLE parts.${name}`);
   await owner.query('ALTER TABLE parts.attempts_first DROP CONSTRAINT attempts_in_first');
-  const bound = (month: number): string => `'${firstIdAt('rcp', firstOf(month))}'`;
+  const bound = (month: number): string => `'${firstIdAt('rcp', monthAt(month))}'`;
   for (let month = -MONTHS; month < 4; month += 1)
     await owner.query('SELECT create_partition($1, $2, $3)', [
       ...['attempts', `attempts_month_${String(month + MONTHS)}`],

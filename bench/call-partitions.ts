@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { CALL_TABLES } from '#ledger';
+import { monthAt } from '../apps/device-relay/src/archive/testing/aged-partitions.js';
 import { InboundRepository } from '../apps/gateway/src/payments/inbound/inbound.repository.js';
 import { PaymentRepository } from '../apps/gateway/src/payments/repository/payment.repository.js';
 import { createTestDatabase } from '../libs/database/src/testing/index.js';
@@ -135,9 +136,7 @@ async function makeMonths(owner: pg.Client): Promise<void> {
   for (const table of CALL_TABLES) {
     const { rows } = await owner.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
     for (const { name } of rows) await owner.query(`DROP TABLE parts.${name}`);
-    const now = new Date();
-    const bound = (month: number): string =>
-      `'${new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month, 1)).toISOString()}'`;
+    const bound = (month: number): string => `'${monthAt(month).toISOString()}'`;
     for (let month = -MONTHS; month < 4; month += 1)
       await owner.query('SELECT create_partition($1, $2, $3)', [
         table,

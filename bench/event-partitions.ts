@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { createLogger, firstIdAt, newId } from '#runtime';
+import { monthAt } from '../apps/device-relay/src/archive/testing/aged-partitions.js';
 import { EventHorizon } from '../apps/gateway/src/notify/events/event-horizon.js';
 import { EventReader } from '../apps/gateway/src/notify/events/event-reader.js';
 import { MerchantsWithNews } from '../apps/gateway/src/notify/webhooks/merchants-with-news.js';
@@ -159,9 +160,7 @@ class Events {
 async function makeMonths(owner: pg.Client): Promise<void> {
   const { rows } = await owner.query<{ name: string }>(`SELECT name FROM partitions_of('events')`);
   for (const { name } of rows) await owner.query(`DROP TABLE parts.${name}`);
-  const now = new Date();
-  const bound = (month: number): string =>
-    firstIdAt('evt', new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month, 1)));
+  const bound = (month: number): string => firstIdAt('evt', monthAt(month));
   const create = (name: string, bounds: string): Promise<unknown> =>
     owner.query(`SELECT create_partition('events', $1, $2)`, [`events_${name}`, bounds]);
   await create('first', `FROM (MINVALUE) TO ('${bound(-MONTHS + 1)}')`);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { monthAt } from '../apps/device-relay/src/archive/testing/aged-partitions.js';
 import { createTestDatabase, sampleDocument } from '../libs/database/src/testing/index.js';
 import { firstIdAt } from '../libs/runtime/src/index.js';
 import { secondsOf } from './processor-time.js';
@@ -19,10 +20,7 @@ const AHEAD = 4;
 const AT_REST = `status <> ALL (ARRAY['awaiting_payment'::receipt_status, 'accepted'::receipt_status, 'sending'::receipt_status, 'unknown'::receipt_status])`;
 
 /** The first id of the month that is so many months from this one. */
-function boundOf(month: number): string {
-  const now = new Date();
-  return firstIdAt('rcp', new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month, 1)));
-}
+const boundOf = (month: number): string => firstIdAt('rcp', monthAt(month));
 
 /** From one month to another, as words of a statement. */
 const within = (column: string, from: number, to: number): string =>

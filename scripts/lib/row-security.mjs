@@ -19,15 +19,17 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const through = (parent, column, key = 'id') =>
   `EXISTS (SELECT FROM ${parent} WHERE ${parent}.${key} = %table%.${column})`;
 
+/** Not by EXISTS, which is answered from a hash of all receipts: of a table in partitions, one for each. */
+const OF_ITS_RECEIPT = '(SELECT true FROM receipts WHERE receipts.id = %table%.receipt_id)';
+
 /**
  * Whose a row is, for tables without a column `merchant_id`. `%table%` stands for the table itself.
  * @type {Readonly<Record<string, string>>}
  */
 export const OWNERS = {
   merchants: `id = ${MERCHANT}`,
-  // Not by EXISTS, which is answered from a hash of all receipts: one for each partition.
-  attempts: '(SELECT true FROM receipts WHERE receipts.id = %table%.receipt_id)',
-  idempotency_claims: '(SELECT true FROM receipts WHERE receipts.id = %table%.receipt_id)',
+  attempts: OF_ITS_RECEIPT,
+  idempotency_claims: OF_ITS_RECEIPT,
   archived_attempts: through('receipts', 'receipt_id'),
   attempt_claims: through('devices', 'device_id'),
   lanes: through('devices', 'device_id'),

@@ -12,6 +12,7 @@ import {
   grantAsBefore,
   migrateAndDie,
   moreWritten,
+  OLD_RECEIPT,
   refusalOf,
   untilWaiting,
   writtenDuring,
@@ -27,8 +28,6 @@ let programs: pg.Client;
 
 const migrations = readMigrations();
 const upTo = (name: string): typeof migrations => migrations.filter((migration) => migration.name < name);
-/** Half of them are of sandboxes. */
-const oldReceipt = `CASE n % 2 WHEN 0 THEN 'rcp_01ka' ELSE 'rcp_test_01ka' END || lpad(n::text, 22, '0')`;
 
 beforeAll(async () => {
   database = await createEmptyDatabase();
@@ -48,12 +47,12 @@ beforeAll(async () => {
     INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed)
     SELECT 'dev_' || n, 'mer_' || 1 + n % 2, 'brn_' || 1 + n % 2, 'Till', 'http://127.0.0.1:1', '\\x00' FROM generate_series(1, 20) AS n;
     INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin, vat_total_tiyin)
-    SELECT ${oldReceipt}, 'mer_' || 1 + n % 2, 'cli_1', 'receipts', '', 'sale', 'rejected', n, 'dev_1', '{}', 1, 0 FROM generate_series(1, ${ROWS}) AS n;
+    SELECT ${OLD_RECEIPT}, 'mer_' || 1 + n % 2, 'cli_1', 'receipts', '', 'sale', 'rejected', n, 'dev_1', '{}', 1, 0 FROM generate_series(1, ${ROWS}) AS n;
     INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
-    SELECT 'att_01ka' || lpad(n::text, 22, '0'), ${oldReceipt}, 'dev_' || 1 + n % 10, 1, 'rejected', '{}', '\\x61', 'rly', now(), '{"why": "чек"}'
+    SELECT 'att_01ka' || lpad(n::text, 22, '0'), ${OLD_RECEIPT}, 'dev_' || 1 + n % 10, 1, 'rejected', '{}', '\\x61', 'rly', now(), '{"why": "чек"}'
       FROM generate_series(1, ${ROWS}) AS n;
     INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
-    SELECT 'att_open_' || n, ${oldReceipt}, 'dev_' || n, 2, 'open', '{}', '\\x61', 'rly' FROM generate_series(11, 12) AS n`);
+    SELECT 'att_open_' || n, ${OLD_RECEIPT}, 'dev_' || n, 2, 'open', '{}', '\\x61', 'rly' FROM generate_series(11, 12) AS n`);
 });
 afterAll(async () => {
   await owner?.end();

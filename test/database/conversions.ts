@@ -12,6 +12,9 @@ interface Urls {
   url: string;
 }
 
+/** SQL: the id of receipt `n`; each second one is of a sandbox. */
+export const OLD_RECEIPT = `CASE n % 2 WHEN 0 THEN 'rcp_01ka' ELSE 'rcp_test_01ka' END || lpad(n::text, 22, '0')`;
+
 export async function connect(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString });
   await client.connect();

@@ -11,6 +11,7 @@ import {
   grantAsBefore,
   migrateAndDieWhen,
   moreWritten,
+  OLD_RECEIPT,
   refusalOf,
   untilWaiting,
   writtenDuring,
@@ -74,11 +75,6 @@ describe('a filled database', () => {
   let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
   let owner: pg.Client;
   const migrations = readMigrations();
-  /** Half of them are of sandboxes. */
-  const oldReceipt = (n: number | 'n'): string =>
-    typeof n === 'number'
-      ? `${n % 2 === 0 ? 'rcp_01ka' : 'rcp_test_01ka'}${String(n).padStart(22, '0')}`
-      : `CASE n % 2 WHEN 0 THEN 'rcp_01ka' ELSE 'rcp_test_01ka' END || lpad(n::text, 22, '0')`;
 
   beforeAll(async () => {
     database = await createEmptyDatabase();
@@ -89,7 +85,7 @@ describe('a filled database', () => {
     await owner.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status, terminal_id, receipt_seq,
                              registered_at, document, total_tiyin, vat_total_tiyin)
-       SELECT ${oldReceipt('n')}, 'mer_1', 'cli_mer_1', 'receipts', CASE WHEN n % 3 > 0 THEN 'old-' || n END, CASE WHEN n % 3 < 2 THEN 'old-' || n END, '',
+       SELECT ${OLD_RECEIPT}, 'mer_1', 'cli_mer_1', 'receipts', CASE WHEN n % 3 > 0 THEN 'old-' || n END, CASE WHEN n % 3 < 2 THEN 'old-' || n END, '',
               'sale', CASE WHEN n % 5 = 0 THEN 'rejected' ELSE 'registered' END::receipt_status, CASE WHEN n % 5 > 0 THEN 'UZ' || n % 7 END,
               CASE WHEN n % 5 > 0 THEN n END, CASE WHEN n % 5 > 0 THEN now() END, '{}', 1, 0 FROM generate_series(1, ${ROWS}) AS n`,
     );
@@ -152,7 +148,7 @@ describe('a filled database', () => {
       await holder.query('ROLLBACK');
       await holder.end();
       const { rows } = await owner.query<{ up_to: string }>('SELECT up_to FROM receipt_claims_filled');
-      expect(rows.filter(({ up_to: upTo }) => upTo > oldReceipt(2))).toHaveLength(1);
+      expect(rows.filter(({ up_to: upTo }) => upTo > `rcp_01ka${'2'.padStart(22, '0')}`)).toHaveLength(1);
       await migrate({ migrateDatabaseUrl: database.ownerUrl, databaseUrl: undefined });
       await moreWritten(soFar, 20);
     });
