@@ -63,14 +63,6 @@ export interface Renewal {
 
 /** Far more than one person works for; who works for all has a role of the platform. */
 const MEMBERSHIPS_READ = 2_000;
-/** Both kinds, each by its own unique index: there is none of users alone, and before PostgreSQL 18 all memberships would be read. */
-const OF_THE_USER = Prisma.raw(
-  ['NOT NULL', 'NULL']
-    .map(
-      (merchant) => `SELECT id, merchant_id, role FROM memberships WHERE user_id = u.id AND merchant_id IS ${merchant}`,
-    )
-    .join(' UNION ALL '),
-);
 /** So long requests that were under way at a step-up may come with the secret before it: longer than any of them lasts. */
 const PREVIOUS_SECONDS = 10;
 
@@ -98,9 +90,9 @@ export class SessionRepository {
                 - now()) * 1000)::float8 AS remaining_ms,
              s.token_hash <> ${hash} AS is_previous,
              coalesce((SELECT jsonb_agg(jsonb_build_object('merchant_id', m.merchant_id, 'code', m.code, 'name', m.name, 'role', m.role))
-                         FROM (SELECT ms.merchant_id, ms.role, (SELECT c.code FROM merchants c WHERE c.id = ms.merchant_id) AS code,
-                                      (SELECT c.name FROM merchants c WHERE c.id = ms.merchant_id) AS name
-                                 FROM (${OF_THE_USER}) ms ORDER BY ms.merchant_id, ms.id LIMIT ${MEMBERSHIPS_READ}) AS m),
+                         FROM (SELECT ms.merchant_id, c.code, c.name, ms.role
+                                 FROM memberships ms LEFT JOIN merchants c ON c.id = ms.merchant_id
+                                WHERE ms.user_id = u.id ORDER BY ms.merchant_id, ms.id LIMIT ${MEMBERSHIPS_READ}) AS m),
                       '[]') AS memberships
         FROM user_sessions s JOIN users u ON u.id = s.user_id
        WHERE (s.token_hash = ${hash}
