@@ -29,11 +29,11 @@ REVOKE EXECUTE ON FUNCTION receipts_claim_identity(), receipts_claim_registratio
 -- Who holds a terminal is given from one merchant to another, never forgotten.
 REVOKE DELETE, TRUNCATE ON terminals FROM :app_role, :tenant_role;
 
--- What has left for an archive is recorded by remove_archived_attempts alone, and no merchant's statement has anything to do with it.
-REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON archived_attempts FROM :app_role, :tenant_role;
+-- What has left for an archive is recorded by the functions that remove it alone, and no merchant's statement has anything to do with it.
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON archived_attempts, archived_receipts FROM :app_role, :tenant_role;
 REVOKE DELETE, TRUNCATE ON archives FROM :app_role;
 REVOKE ALL ON archives FROM :tenant_role;
-REVOKE EXECUTE ON FUNCTION remove_archived_attempts(text, text[], text[]) FROM :tenant_role;
+REVOKE EXECUTE ON FUNCTION remove_archived_attempts(text, text[], text[]), remove_archived_receipts(text, text[], text[]) FROM :tenant_role;
 
 -- Partitions are made, taken off and dropped by functions of the owner alone, and no merchant's statement has anything to do with that.
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON released_partitions FROM :app_role;

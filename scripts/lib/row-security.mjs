@@ -29,7 +29,8 @@ const OF_ITS_RECEIPT = '(SELECT true FROM receipts WHERE receipts.id = %table%.r
 export const OWNERS = {
   merchants: `id = ${MERCHANT}`,
   attempts: OF_ITS_RECEIPT,
-  idempotency_claims: OF_ITS_RECEIPT,
+  // Asked in turn: of a receipt that is here the archive is not read.
+  idempotency_claims: `coalesce(${OF_ITS_RECEIPT}, ${OF_ITS_RECEIPT.replaceAll('receipts', 'archived_receipts')})`,
   archived_attempts: through('receipts', 'receipt_id'),
   attempt_claims: through('devices', 'device_id'),
   lanes: through('devices', 'device_id'),
@@ -59,6 +60,9 @@ export const OWNERS = {
   webhook_attempts: through('webhook_deliveries', 'delivery_id'),
   webhook_secrets: `owner_id = ${MERCHANT} OR ${through('webhook_endpoints', 'owner_id')}`,
 };
+
+/** What a policy of today reads, and the one of a release before did not: it is made anew. */
+const READS_NOW = { idempotency_claims: 'archived_receipts' };
 
 /** The same for all merchants, or of none: every program reads them as they are. */
 export const SHARED = [
@@ -110,7 +114,8 @@ export async function secureRows(client, appRole) {
   for (const { name, is_on: isOn, has_merchant: hasMerchant, policies } of rows) {
     const owner = OWNERS[name] ?? (hasMerchant ? `merchant_id = ${MERCHANT}` : null);
     if (owner === null || SHARED.includes(name)) continue;
-    if (!isOn || !('programs' in policies) || !('merchant' in policies))
+    const isOld = !String(policies.merchant).includes(Object(READS_NOW)[name] ?? '');
+    if (!isOn || !('programs' in policies) || !('merchant' in policies) || isOld)
       await secureTable(client, appRole, { name, owner });
   }
 }

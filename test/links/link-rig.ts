@@ -231,6 +231,7 @@ export class LinkRig {
         ARCHIVE_ACCESS_KEY_ID: undefined,
         ARCHIVE_SECRET_ACCESS_KEY: undefined,
         ATTEMPTS_KEEP_DAYS: 395,
+        RECEIPTS_KEEP_DAYS: 1_827,
         WEBHOOK_KEEP_DAYS: 30,
         EVENTS_KEEP_DAYS: undefined,
         PAYMENT_CALLS_KEEP_DAYS: 395,

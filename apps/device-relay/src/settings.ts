@@ -47,6 +47,7 @@ export const SETTINGS = {
   DATA_DIR: path().default(resolve('.data/relay')),
   ...ARCHIVE_SETTINGS,
   ATTEMPTS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),
+  RECEIPTS_KEEP_DAYS: integer({ min: 396, max: 36_500 }).default(1_827),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
   EVENTS_KEEP_DAYS: integer({ min: 30, max: 36_500 }).optional(),
   PAYMENT_CALLS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),

@@ -57,14 +57,19 @@ export {
   newestArchives,
   noteRemoved,
   noteWritten,
-  readDue,
-  removeArchived,
   restoreRows,
-  scanAttempts,
   unfinishedArchives,
   unfinishedForSeconds,
   type ArchiveRow,
 } from './archive/archive-rows.js';
+export {
+  LEAVING_PREFIX,
+  LEAVING_TABLES,
+  readDue,
+  removeArchived,
+  scanRows,
+  type LeavingTable,
+} from './archive/leaving-rows.js';
 export {
   CALL_TABLES,
   dropReleasedPartition,
@@ -117,6 +122,7 @@ export {
   wakeWaitingLane,
   type LastKnown,
 } from './lanes/lanes.js';
+export { archivedUntil, archiveOfRefund, findArchiveOf, findArchiveOfExternalId } from './reading/archived-receipts.js';
 export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
 export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
 export {

@@ -76,7 +76,7 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     const script = `
     import { archiveOf } from '#ledger';
     import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
-    const options = { ...ARCHIVE_OPTIONS, keepDays: 395, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
+    const options = { ...ARCHIVE_OPTIONS, keepDays: { attempts: 395, receipts: 3_000 }, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
     const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const files = archiveOf(${JSON.stringify(at.place.settings)});
     const keeper = new ArchiveKeeper(${JSON.stringify(at.database.url)}, files, options, logger);
@@ -142,12 +142,12 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     expect(more).toEqual([]);
     const { rows } = await at.owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_attempts');
     expect(rows).toEqual([{ id: attemptId, archive: other?.name }]);
-    expect(await new ArchiveLag(395).read(run)).toBeGreaterThan(0);
+    expect(await new ArchiveLag('attempts', 395).read(run)).toBeGreaterThan(0);
 
     await at.place.put(data, whole);
     await runToEnd(keeper());
     expect((await archives())[0]).toMatchObject({ name, state: 'removed', removed: 0 });
-    expect(await new ArchiveLag(395).read(run)).toBe(0);
+    expect(await new ArchiveLag('attempts', 395).read(run)).toBe(0);
     expect((await at.place.list()).filter((file) => file.endsWith('.part'))).toEqual([]);
   });
 

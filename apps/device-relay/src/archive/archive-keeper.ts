@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   endRestored,
+  LEAVING_PREFIX,
+  LEAVING_TABLES,
   noteRemoved,
   noteWritten,
   removeArchived,
-  scanAttempts,
-  unfinishedArchives,
+  scanRows,
   StoreUnavailable,
+  tableOfArchive,
+  unfinishedArchives,
   type ArchiveFiles,
   type ArchiveRow,
+  type LeavingTable,
   type RunStatement,
 } from '#ledger';
 import { firstIdAt, type Logger } from '#runtime';
@@ -26,8 +30,8 @@ const DAY_MS = 86_400_000;
 export const RESTORED_DAYS = 30;
 
 export interface ArchiveOptions {
-  /** Days that an attempt is kept in the database. */
-  keepDays: number;
+  /** Days that a row is kept in the database. */
+  keepDays: Readonly<Record<LeavingTable, number>>;
   rowsAtOnce: number;
   maxRows: number;
   /** Characters of one archive, before compression; at most what its store takes. */
@@ -39,14 +43,14 @@ export interface ArchiveOptions {
 export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters: Infinity, pauseMs: 50 };
 
 /**
- * Moves old attempts from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
+ * Moves old attempts and receipts from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
  * file, its manifest, then the rows leave, each as long as it is still what the file holds (docs/adr/0186-archive-of-attempts.md has the
  * crash windows).
  */
 export class ArchiveKeeper {
   private readonly session: KeeperSession;
   /** Where the scan goes on: what has to stay is not read again in each round. */
-  private after = '';
+  private readonly after: Record<LeavingTable, string> = { attempts: '', receipts: '' };
   private isStopping = false;
 
   constructor(
@@ -73,10 +77,12 @@ export class ArchiveKeeper {
   }
 
   private async work(run: RunStatement): Promise<boolean> {
-    await expectKnownPlace(run, 'attempts', this.files, this.logger);
+    await expectKnownPlace(run, 'rows', this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
     for (const archive of await unfinishedArchives(run)) await this.finish(run, archive);
-    return this.writeNext(run);
+    let hasMore = false;
+    for (const table of LEAVING_TABLES) if (await this.writeNext(run, table)) hasMore = true;
+    return hasMore;
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
@@ -94,10 +100,10 @@ export class ArchiveKeeper {
   }
 
   /** One archive, as far as there are rows for it; none where there are none. */
-  private async writeNext(run: RunStatement): Promise<boolean> {
-    const writing = new Writing(this.files, run);
+  private async writeNext(run: RunStatement, table: LeavingTable): Promise<boolean> {
+    const writing = new Writing(this.files, run, { table });
     try {
-      const hasMore = await this.fill(run, writing);
+      const hasMore = await this.fill(run, writing, table);
       const manifest = await writing.finish();
       if (!manifest) return hasMore;
       await noteWritten(run, manifest);
@@ -105,20 +111,20 @@ export class ArchiveKeeper {
       return hasMore;
     } catch (error) {
       await writing.abort();
-      this.after = '';
+      this.after[table] = '';
       throw error;
     }
   }
 
-  private async fill(run: RunStatement, writing: Writing): Promise<boolean> {
+  private async fill(run: RunStatement, writing: Writing, table: LeavingTable): Promise<boolean> {
     const { keepDays, rowsAtOnce: limit, pauseMs } = this.options;
-    const before = new Date(Date.now() - keepDays * DAY_MS);
-    const upTo = firstIdAt('att', before);
+    const before = new Date(Date.now() - keepDays[table] * DAY_MS);
+    const upTo = firstIdAt(LEAVING_PREFIX[table], before);
     while (!this.isStopping && writing.hasRoom(this.options)) {
-      const scanned = await scanAttempts(run, { after: this.after, upTo, before, limit });
+      const scanned = await scanRows(run, table, { after: this.after[table], upTo, before, limit });
       for (const { id, line } of scanned) if (line !== null) await writing.add({ id, line });
       const isAtEnd = scanned.length < limit;
-      this.after = isAtEnd ? '' : (scanned.at(-1)?.id ?? '');
+      this.after[table] = isAtEnd ? '' : (scanned.at(-1)?.id ?? '');
       if (isAtEnd) return false;
       await delay(pauseMs);
     }
@@ -138,13 +144,21 @@ export class ArchiveKeeper {
       this.logger.error({ archive: name, state }, 'an archive is not what it was: no row leaves for it');
       return;
     }
+    const table = leavingTable(name);
     let removed = 0;
     for await (const lines of this.files.read(name, this.options.rowsAtOnce)) {
       if (this.isStopping) return;
-      removed += await removeArchived(run, name, lines);
+      removed += await removeArchived(run, table, { name, lines });
       await delay(this.options.pauseMs);
     }
     await noteRemoved(run, name);
-    this.logger.info({ archive: name, attempts: removed }, 'old attempts are in the archive');
+    this.logger.info({ archive: name, [table]: removed }, `old ${table} are in the archive`);
   }
+}
+
+/** @throws for an archive of partitions, which is its own keeper's */
+function leavingTable(archive: string): LeavingTable {
+  const table = LEAVING_TABLES.find((one) => one === tableOfArchive(archive));
+  if (table === undefined) throw new Error(`${archive} holds no rows that leave one by one`);
+  return table;
 }

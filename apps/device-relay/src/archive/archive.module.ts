@@ -1,6 +1,6 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
-import { archiveOf, type RunStatement } from '#ledger';
+import { archiveOf, LEAVING_TABLES, type LeavingTable, type RunStatement } from '#ledger';
 import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 import { LanesModule } from '../lanes/lanes.module.js';
@@ -13,7 +13,7 @@ const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
 const KEEPER = Symbol('keeper of the archive');
 
-/** Moves old attempts out of the database, where ARCHIVE_DIR or ARCHIVE_BUCKET says for which place (docs/archive.md). */
+/** Moves old attempts and receipts out of the database, where ARCHIVE_DIR or ARCHIVE_BUCKET says for which place (docs/archive.md). */
 @Module({
   imports: [LanesModule],
   providers: [
@@ -23,7 +23,7 @@ const KEEPER = Symbol('keeper of the archive');
       useFactory: (settings: RelaySettings, logger: Logger): ArchiveKeeper | null => {
         const files = archiveOf(settings);
         if (!files) return null;
-        const options = { ...ARCHIVE_OPTIONS, keepDays: settings.ATTEMPTS_KEEP_DAYS };
+        const options = { ...ARCHIVE_OPTIONS, keepDays: keepDaysOf(settings) };
         return new ArchiveKeeper(sessionsAt(settings), files, options, logger);
       },
     },
@@ -45,12 +45,13 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
 
   onApplicationBootstrap(): void {
     if (!this.rounds) return;
-    const lag = new ArchiveLag(this.settings.ATTEMPTS_KEEP_DAYS);
-    const reading = new FreshReading(() => this.readLag(lag));
+    const keepDays = keepDaysOf(this.settings);
+    const lags = LEAVING_TABLES.map((table) => new ArchiveLag(table, keepDays[table]));
+    const reading = new FreshReading(() => this.readLag(lags));
     this.metrics.gauge(
       {
         name: 'archive_behind_seconds',
-        help: 'By how much the oldest attempt that may leave the database is older than it should be, or an archive was not finished',
+        help: 'By how much the oldest attempt or receipt that may leave the database is older than it should be, or an archive was not finished',
         together: 'max',
       },
       async (gauge) => gauge.set(await reading.get()),
@@ -63,13 +64,19 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
     await this.rounds?.stop();
   }
 
-  private async readLag(lag: ArchiveLag): Promise<number> {
+  private async readLag(lags: readonly ArchiveLag[]): Promise<number> {
     const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
     try {
-      return await lag.read(run);
+      let most = 0;
+      for (const lag of lags) most = Math.max(most, await lag.read(run));
+      return most;
     } catch (error) {
       this.logger.warn({ err: error }, 'not read for metrics how far the archive is behind');
       return Number.NaN;
     }
   }
+}
+
+function keepDaysOf({ ATTEMPTS_KEEP_DAYS, RECEIPTS_KEEP_DAYS }: RelaySettings): Record<LeavingTable, number> {
+  return { attempts: ATTEMPTS_KEEP_DAYS, receipts: RECEIPTS_KEEP_DAYS };
 }

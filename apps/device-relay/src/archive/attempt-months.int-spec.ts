@@ -67,7 +67,7 @@ const keepAttempts = (): Promise<boolean> =>
   new ArchiveKeeper(
     at.database.url,
     archiveInFolder(at.folder),
-    { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: 91 },
+    { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: { attempts: 91, receipts: 3_000 } },
     createLogger('test', 'silent'),
   ).run();
 

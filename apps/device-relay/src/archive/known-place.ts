@@ -12,7 +12,7 @@ const KNOWN_ARCHIVES = 5;
  */
 export async function expectKnownPlace(
   run: RunStatement,
-  of: 'attempts' | 'partitions',
+  of: 'rows' | 'partitions',
   files: ArchiveFiles,
   logger: Logger,
 ): Promise<void> {

@@ -31,7 +31,7 @@ export class Writing {
   constructor(
     private readonly files: ArchiveFiles,
     private readonly run: RunStatement,
-    private readonly of: { table: ArchivedTable; released?: string } = { table: 'attempts' },
+    private readonly of: { table: ArchivedTable; released?: string },
   ) {}
 
   /** Whether one more fits. @param most of rows, and of characters before compression; the store may take fewer */

@@ -11,7 +11,9 @@ interface IdentityRow {
   body_hash: Uint8Array;
 }
 
-/** The stored receipts that hold one of these keys, external ids or ids; at most three per wanted row. */
+/**
+ * The receipts that hold one of these keys, external ids or ids, also those that have left for an archive; at most three per wanted row.
+ */
 export async function findIdentities(
   database: Pick<Statements, '$queryRaw'>,
   wanted: readonly StoredIdentity[],
@@ -24,9 +26,7 @@ export async function findIdentities(
           ${column((r) => r.operation)}::text[], ${column((r) => r.idempotencyKey)}::text[],
           ${column((r) => r.externalId)}::text[]
         ) AS w(id, merchant_id, client_id, operation, idempotency_key, external_id)
-      )
-      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
-      FROM (
+      ), held AS MATERIALIZED (
         SELECT k.receipt_id AS id FROM wanted w JOIN idempotency_claims k
             ON k.client_id = w.client_id AND k.operation = w.operation AND k.idempotency_key = w.idempotency_key
         UNION
@@ -34,7 +34,12 @@ export async function findIdentities(
             ON e.merchant_id = w.merchant_id AND e.external_id = w.external_id
         UNION
         SELECT w.id FROM wanted w
-      ) held JOIN receipts r ON r.id = held.id`;
+      )
+      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
+        FROM held JOIN receipts r ON r.id = held.id
+      UNION ALL
+      SELECT k.id, k.merchant_id, k.client_id, k.operation, k.idempotency_key, k.external_id, k.body_hash
+        FROM held JOIN archived_receipts k ON k.id = held.id WHERE NOT EXISTS (SELECT FROM receipts r WHERE r.id = k.id)`;
   return rows.map((row) => ({
     id: row.id,
     merchantId: row.merchant_id,

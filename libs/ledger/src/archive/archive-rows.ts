@@ -1,6 +1,6 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
-import { digestOfLine, type ArchivedTable, type Manifest } from './archive-files.js';
+import { tableOfArchive, type ArchivedTable, type Manifest } from './archive-files.js';
 
 export interface ArchiveRow {
   name: string;
@@ -14,42 +14,17 @@ export interface ArchiveRow {
   begun_at: Date;
   removed_at: Date | null;
   restored_at: Date | null;
-  /** The partition that it holds, or a part of; null: attempts of receipts. */
+  /** The partition that it holds, or a part of; null: rows that leave one by one. */
   released: string | null;
-}
-
-/** A row that was read in its order; null: it stays for now. */
-export interface ScannedRow {
-  id: string;
-  line: string | null;
 }
 
 const COLUMNS = Prisma.raw(
   'name, state::text, rows, removed, first_id, last_id, bytes, sha256, begun_at, removed_at, restored_at, released',
 );
 
-/** Of a row `a` that is here: it came back, and its archive will take it again. One that this archive did not take leaves with another. */
-const STANDS_IN_ARCHIVE = Prisma.raw(
-  `EXISTS (SELECT FROM archived_attempts k JOIN archives r ON r.name = k.archive WHERE k.id = a.id AND r.state <> 'removed')`,
-);
-
-/**
- * The next attempts in the order of their ids, with what an archive would hold of them. So many rows are read, however few of them may
- * leave: a statement takes no longer where years of them stay.
- */
-export function scanAttempts(
-  run: RunStatement,
-  { after, upTo, before, limit }: { after: string; upTo: string; before: Date; limit: number },
-): Promise<ScannedRow[]> {
-  return run<ScannedRow>(Prisma.sql`
-    SELECT a.id, CASE WHEN attempt_may_leave(a, ${before}::timestamptz)
-                       AND NOT ${STANDS_IN_ARCHIVE} THEN attempt_line(a) END AS line
-      FROM attempts a WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4`);
-}
-
 /**
  * Recorded before its file is begun: whatever becomes of it is found by this row.
- * @param released the partition that it holds, or a part of; null: attempts of receipts
+ * @param released the partition that it holds, or a part of; null: rows that leave one by one
  */
 export async function beginArchive(run: RunStatement, name: string, released: string | null = null): Promise<void> {
   await run(Prisma.sql`INSERT INTO archives (name, released) VALUES (${name}, ${released})`);
@@ -67,20 +42,12 @@ export async function abandonArchive(run: RunStatement, name: string): Promise<v
   await run(Prisma.sql`UPDATE archives SET state = 'abandoned' WHERE name = ${name} AND state = 'writing'`);
 }
 
-/** Only rows that are still what these lines say. @returns how many have left */
-export async function removeArchived(run: RunStatement, name: string, lines: readonly string[]): Promise<number> {
-  const ids = lines.map(idOf);
-  const [row] = await run<{ removed: number }>(
-    Prisma.sql`SELECT remove_archived_attempts(${name}, ${ids}::text[], ${lines.map(digestOfLine)}::text[]) AS removed`,
-  );
-  return row?.removed ?? 0;
-}
-
 /** Counted by what stays of them: also those that an earlier process had removed. */
 export async function noteRemoved(run: RunStatement, name: string): Promise<void> {
+  const archived = Prisma.raw(`archived_${tableOfArchive(name)}`);
   await run(Prisma.sql`
     UPDATE archives SET state = 'removed', removed_at = now(),
-                        removed = (SELECT count(*)::int4 FROM archived_attempts k
+                        removed = (SELECT count(*)::int4 FROM ${archived} k
                                     WHERE k.id BETWEEN archives.first_id AND archives.last_id AND k.archive = archives.name)
      WHERE name = ${name} AND state = 'written'`);
 }
@@ -126,11 +93,11 @@ export async function hasRestoredPartitions(run: RunStatement, days: number): Pr
  */
 export async function newestArchives(
   run: RunStatement,
-  { of, limit }: { of: 'attempts' | 'partitions'; limit: number },
+  { of, limit }: { of: 'rows' | 'partitions'; limit: number },
 ): Promise<string[]> {
   const rows = await run<{ name: string }>(Prisma.sql`
     SELECT name FROM archives WHERE state IN ('written', 'removed', 'restored')
-     ORDER BY (released IS NULL) = ${of === 'attempts'}::bool DESC, begun_at DESC, name DESC LIMIT ${limit}::int4`);
+     ORDER BY (released IS NULL) = ${of === 'rows'}::bool DESC, begun_at DESC, name DESC LIMIT ${limit}::int4`);
   return rows.map(({ name }) => name);
 }
 
@@ -198,39 +165,10 @@ function groupByKeys(lines: readonly string[]): Map<ReadonlySet<string>, string[
   return new Map([...groups.values()].map((group) => [group.keys, group.lines]));
 }
 
-/** The next attempts in the order of their ids: the oldest that may leave, or how far there is none. */
-export interface DueReading {
-  /** Seconds by which it is older than it should be; null: none of these may leave. */
-  behind: number | null;
-  /** The last id that was read; null: there are no more. */
-  last: string | null;
-}
-
-export async function readDue(
-  run: RunStatement,
-  { after, upTo, before, limit }: { after: string; upTo: string; before: Date; limit: number },
-): Promise<DueReading> {
-  const [row] = await run<{ behind: number | null; last: string | null; read: number }>(Prisma.sql`
-    SELECT extract(epoch FROM ${before}::timestamptz - min(a.created_at) FILTER (
-             WHERE attempt_may_leave(a.attempt, ${before}::timestamptz)
-               AND NOT ${STANDS_IN_ARCHIVE}))::float8 AS behind,
-           max(a.id) AS last, count(*)::int4 AS read
-      FROM (SELECT a.id, a.created_at, a AS attempt FROM attempts a
-             WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4) a`);
-  if (!row) throw new Error('the database returned nothing');
-  return { behind: row.behind, last: row.read < limit ? null : row.last };
-}
-
-/** For how long the oldest archive of attempts has been begun and not finished; 0: there is none. Those of partitions are their keeper's. */
+/** For how long the oldest archive of rows that leave one by one has been begun and not finished; 0: there is none. */
 export async function unfinishedForSeconds(run: RunStatement): Promise<number> {
   const [row] = await run<{ seconds: number | null }>(Prisma.sql`
     SELECT extract(epoch FROM now() - min(greatest(begun_at, restored_at + interval '30 days')))::float8 AS seconds
       FROM archives WHERE state IN ('writing', 'written') AND released IS NULL`);
   return Math.max(row?.seconds ?? 0, 0);
-}
-
-function idOf(line: string): string {
-  const { id } = JSON.parse(line) as { id?: unknown };
-  if (typeof id !== 'string') throw new Error('a line of an archive has no id');
-  return id;
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
 import type { ArchivedTable } from './archive-files.js';
-import type { ScannedRow } from './archive-rows.js';
+import type { ScannedRow } from './leaving-rows.js';
 
 /** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
 export const PARTITIONED_TABLES = [

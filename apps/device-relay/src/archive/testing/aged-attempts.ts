@@ -37,7 +37,7 @@ export function withAttempts(open: () => Promise<ArchivePlace>): void {
   beforeEach(async () => {
     await at.place.empty();
     await at.owner.query(
-      'DELETE FROM archived_attempts; DELETE FROM archives; DELETE FROM attempts; DELETE FROM receipts',
+      'DELETE FROM archived_attempts; DELETE FROM archived_receipts; DELETE FROM archives; DELETE FROM attempts; DELETE FROM receipts',
     );
   });
 }
@@ -52,7 +52,7 @@ export function keeperIn(
   settings: Partial<ArchiveSettings>,
   options: Partial<typeof ARCHIVE_OPTIONS> = {},
 ): ArchiveKeeper {
-  const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: 395, ...options };
+  const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: { attempts: 395, receipts: 3_000 }, ...options };
   return new ArchiveKeeper(at.database.url, archiveIn(settings), all, logger);
 }
 

@@ -13,6 +13,8 @@ export interface OldSale {
   ofd?: string;
   refundOf?: string;
   register?: string;
+  /** Unset: one of its own, whose newest registration this is. */
+  terminal?: string;
 }
 
 /** A receipt with one attempt. @returns the ids of both */
@@ -27,12 +29,14 @@ export async function insertOldSale(
     ofd = 'sent',
     refundOf,
     register = 'dev_1',
+    terminal,
   } = sale;
   made += 1;
   const at = new Date(Date.now() - daysAgo * DAY_MS + made);
   const end = String(made).padStart(16, '0');
   const [receiptId, attemptId] = [`${firstIdAt('rcp', at)}${end}`, `${firstIdAt('att', at)}${end}`];
-  const fiscal = status === 'registered' ? [`T${made}`, made, at, 'answer', ofd, at] : Array<null>(6).fill(null);
+  const fiscal =
+    status === 'registered' ? [terminal ?? `T${made}`, made, at, 'answer', ofd, at] : Array<null>(6).fill(null);
   await owner.query(
     `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin,
                            created_at, updated_at, refund_of, lane_place, device_id,

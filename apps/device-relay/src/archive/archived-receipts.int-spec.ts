@@ -1,0 +1,235 @@
+// Promise: an old receipt leaves the database only for a durable archive that holds it as it was, with all of its refunds, and when nothing of it can move;
+// its key, external id and registration stay taken for ever; whenever the keeper is killed, none is lost and none stands twice.
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { archiveIn, openFolder } from '../../../../libs/ledger/src/testing/archive-places.js';
+import { ArchiveLag } from './archive-lag.js';
+import { archives, at, keeper, linesOf, run, runToEnd, withAttempts } from './testing/aged-attempts.js';
+import { ids, insertReceipt, keepReceipts, newestReceipt, receipts, restoreAll } from './testing/aged-receipts.js';
+import { killRounds } from './testing/kill-rounds.js';
+
+withAttempts(openFolder);
+beforeEach(() => at.owner.query('DELETE FROM payments; DELETE FROM provider_accounts'));
+
+const archivedIds = async (): Promise<string[]> =>
+  (await at.owner.query<{ id: string }>('SELECT id FROM archived_receipts ORDER BY id')).rows.map(({ id }) => id);
+
+const claims = async (): Promise<unknown[]> =>
+  (
+    await at.owner.query(`
+      SELECT 'key' AS of, idempotency_key AS what, receipt_id FROM idempotency_claims
+      UNION ALL SELECT 'external', external_id, receipt_id FROM external_id_claims
+      UNION ALL SELECT 'registration', terminal_id || receipt_seq, receipt_id FROM registration_claims ORDER BY 1, 2`)
+  ).rows;
+
+async function insertPayment(receiptId: string, changes = ''): Promise<void> {
+  await at.owner.query(`
+    INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
+    VALUES ('pac_1', 'mer_1', 'payme', 'Payme', '{}', '\\x00') ON CONFLICT DO NOTHING`);
+  await at.owner.query(
+    `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, state_since, updated_at)
+     VALUES ($1, 'mer_1', 'pac_1', $2, 'payme', 'inbound', 'captured', 1, now(), now() - interval '3010 days', now())`,
+    [`pay_${receiptId}`, receiptId],
+  );
+  await at.owner.query('ALTER TABLE receipts DISABLE TRIGGER USER');
+  await at.owner.query('UPDATE receipts SET payment_id = $1 WHERE id = $2', [`pay_${receiptId}`, receiptId]);
+  await at.owner.query('ALTER TABLE receipts ENABLE TRIGGER USER');
+  if (changes) await at.owner.query(`UPDATE payments SET ${changes} WHERE receipt_id = $1`, [receiptId]);
+}
+
+test('what is old and done leaves with its refunds, keeps its claims, and comes back as it was', async () => {
+  const sold = await insertReceipt();
+  const leaving = [
+    sold,
+    await insertReceipt({ refundOf: sold }),
+    await insertReceipt({ status: 'rejected' }),
+    await insertReceipt({ status: 'cancelled' }),
+  ];
+  await newestReceipt();
+  const before = await receipts();
+  const claimed = await claims();
+
+  await keepReceipts({ rowsAtOnce: 1 });
+  expect(await ids()).toEqual(before.map(({ id }) => id).filter((id) => !leaving.includes(id)));
+  expect(await archivedIds()).toEqual([...leaving].sort());
+  expect(await claims()).toEqual(claimed);
+  const [archive, ...more] = await archives();
+  expect(more).toEqual([]);
+  expect(archive).toMatchObject({ state: 'removed', rows: 4, removed: 4 });
+  expect(archive?.name).toMatch(/^receipts-/);
+  expect((await linesOf(String(archive?.name))).sort()).toEqual(
+    before
+      .filter(({ id }) => leaving.includes(id))
+      .map(({ row }) => row)
+      .sort(),
+  );
+
+  expect(await restoreAll()).toBe(4);
+  expect(await restoreAll()).toBe(0);
+  expect(await receipts()).toEqual(before);
+  expect(await claims()).toEqual(claimed);
+  // Brought back, they stay for thirty days; then the same archive takes them again.
+  await keepReceipts();
+  expect(await receipts()).toEqual(before);
+  await at.owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);
+  await keepReceipts();
+  expect(await archivedIds()).toEqual([...leaving].sort());
+  expect(await ids()).toHaveLength(before.length - 4);
+  expect((await archives()).map(({ state }) => state)).toEqual(['removed']);
+});
+
+test('what can still move stays: of a sale and its refunds all, or none', async () => {
+  const young = await insertReceipt();
+  const waiting = await insertReceipt();
+  const withAttempt = await insertReceipt();
+  await insertReceipt({ refundOf: young, daysAgo: 2_000 });
+  await insertReceipt({ refundOf: waiting, ofd: 'pending' });
+  await insertReceipt({ refundOf: waiting });
+  await insertReceipt({ status: 'unknown' });
+  await insertReceipt({ ofd: 'pending' });
+  await insertReceipt({ daysAgo: 2_990 });
+  await insertReceipt({ terminal: 'another, whose newest it is' });
+  await at.owner.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at)
+     VALUES ('att_9', $1, 'dev_9', 1, 'registered', '{}', '', 'rly_1', now())`,
+    [withAttempt],
+  );
+  for (const unfinished of [
+    `state = 'refunding'`,
+    'due_at = now()',
+    'awaits_operator = true',
+    `discrepancy = '{}'`,
+    'state_since = now()',
+  ])
+    await insertPayment(await insertReceipt(), unfinished);
+  await newestReceipt();
+  const before = await ids();
+  await keepReceipts();
+  expect(await ids()).toEqual(before);
+  expect(await archives()).toEqual([]);
+
+  // Each but the registration: done with, all of them leave.
+  await at.owner.query(`
+    ALTER TABLE receipts DISABLE TRIGGER USER;
+    UPDATE receipts SET ofd_status = 'sent' WHERE ofd_status = 'pending';
+    UPDATE receipts SET status = 'rejected' WHERE status = 'unknown';
+    ALTER TABLE receipts ENABLE TRIGGER USER;
+    DELETE FROM attempts;
+    UPDATE payments SET state = 'refunded', due_at = NULL, awaits_operator = false, discrepancy = NULL, state_since = now() - interval '3001 days'`);
+  await keepReceipts();
+  expect(await ids()).toHaveLength(5);
+  expect((await ids()).filter((id) => id === young)).toEqual([young]);
+});
+
+test('a refund that is being written keeps its sale here, and is never left without it', async () => {
+  const sold = await insertReceipt();
+  await newestReceipt();
+  const other = new pg.Client({ connectionString: at.database.ownerUrl });
+  await other.connect();
+  try {
+    await other.query('BEGIN');
+    await other.query('SELECT FROM receipts WHERE id = $1 FOR NO KEY UPDATE', [sold]);
+    await keepReceipts();
+    expect(await ids()).toContain(sold);
+    await other.query(
+      `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin, refund_of, lane_place, device_id)
+       SELECT 'rcp_z', merchant_id, client_id, 'refunds', '\\x00', 'refund', 'accepted', document, 1, 0, id, 1, 'dev_1' FROM receipts WHERE id = $1`,
+      [sold],
+    );
+    await other.query('COMMIT');
+  } finally {
+    await other.end();
+  }
+  await keepReceipts();
+  expect(await ids()).toContain(sold);
+  expect(await archivedIds()).toEqual([]);
+});
+
+test('a row that has changed since its archive was written stays; the programs remove none by themselves', async () => {
+  const [sold, another] = [await insertReceipt(), await insertReceipt()];
+  await newestReceipt();
+  await at.owner.query('ALTER TABLE archived_receipts ADD CONSTRAINT none CHECK (false)');
+  await expect(keeper().run()).rejects.toThrow(/none/);
+  await at.owner.query('ALTER TABLE archived_receipts DROP CONSTRAINT none');
+  await at.owner.query(`UPDATE receipts SET ofd_error = 'read again' WHERE id = $1`, [sold]);
+  await keepReceipts();
+  const [first, second] = await archives();
+  expect([first, second]).toMatchObject([
+    { state: 'removed', rows: 2, removed: 1 },
+    { state: 'removed', rows: 1, removed: 1 },
+  ]);
+  expect(await archivedIds()).toEqual([sold, another].sort());
+  for (const statement of [
+    `DELETE FROM receipts`,
+    `DELETE FROM archived_receipts`,
+    `UPDATE archived_receipts SET archive = 'x'`,
+  ])
+    await expect(at.programs.query(statement)).rejects.toThrow(/permission denied/);
+  // For an archive that is written, and a row of less than 395 days: for every caller.
+  const young = await insertReceipt({ daysAgo: 300 });
+  await newestReceipt();
+  const { rows } = await at.owner.query<{ digest: string }>(
+    `SELECT encode(sha256(convert_to(receipt_line(r), 'UTF8')), 'hex') AS digest FROM receipts r WHERE id = $1`,
+    [young],
+  );
+  const remove = (name: string): Promise<pg.QueryResult> =>
+    at.programs.query('SELECT remove_archived_receipts($1, $2, $3) AS removed', [name, [young], [rows[0]?.digest]]);
+  await expect(remove(String(first?.name))).rejects.toThrow(/is not written/);
+  await at.owner.query(`UPDATE archives SET state = 'written' WHERE name = $1`, [first?.name]);
+  expect((await remove(String(first?.name))).rows).toEqual([{ removed: 0 }]);
+  expect(await ids()).toContain(young);
+});
+
+test('how far the archive is behind says receipts that may leave, and no others', async () => {
+  const lag = new ArchiveLag('receipts', 3_000);
+  await insertReceipt({ ofd: 'pending' });
+  await newestReceipt();
+  expect(await lag.read(run)).toBe(0);
+  await insertReceipt({ daysAgo: 3_001 });
+  await newestReceipt();
+  const behind = await lag.read(run);
+  expect(behind).toBeGreaterThan(0.99 * 86_400);
+  expect(behind).toBeLessThan(1.1 * 86_400);
+});
+
+test('a keeper that is killed at any moment loses no receipt and archives none twice', async () => {
+  for (let sale = 0; sale < 30; sale += 1) await insertReceipt({ refundOf: await insertReceipt() });
+  await newestReceipt();
+  const before = await receipts();
+  const script = `
+    import { archiveOf } from '#ledger';
+    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
+    const options = { ...ARCHIVE_OPTIONS, keepDays: { attempts: 395, receipts: 3_000 }, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
+    const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const files = archiveOf(${JSON.stringify(at.place.settings)});
+    const keeper = new ArchiveKeeper(${JSON.stringify(at.database.url)}, files, options, logger);
+    while (await keeper.run());`;
+  const killed = await killRounds(at.owner, script, async () => {
+    // What has left stands in an archive that is whole, and no refund is here whose sale is not but that is in one, too.
+    const here = await ids();
+    const { rows } = await at.owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_receipts');
+    expect([...here, ...rows.map(({ id }) => id)].sort()).toEqual(before.map(({ id }) => id));
+    for (const archive of new Set(rows.map((row) => row.archive)))
+      expect(await archiveIn(at.place.settings).check(archive)).toBe('whole');
+  });
+  expect(killed).toBeGreaterThan(0);
+  // The server ends the session of a killed keeper when it notices; until then its lock stands.
+  const deadline = Date.now() + 60_000;
+  const last = keeper();
+  while ((await ids()).length > 1 && Date.now() < deadline) {
+    await runToEnd(last);
+    await delay(50);
+  }
+  await runToEnd(last);
+  expect(await ids()).toHaveLength(1);
+  const written = await archives();
+  const lines = (await Promise.all(written.map(({ name }) => linesOf(name)))).flat();
+  expect(lines.sort()).toEqual(
+    before
+      .slice(0, -1)
+      .map(({ row }) => row)
+      .sort(),
+  );
+  expect(await restoreAll()).toBe(60);
+  expect(await receipts()).toEqual(before);
+}, 180_000);
