@@ -134,6 +134,9 @@ export const PROBLEMS = {
   receipt_refused: never(422, 'The cash register refused the receipt'),
   no_device: later(503, 'No cash register is configured that could serve this', 30),
 
+  // Receipts of years ago.
+  receipt_archived: never(410, 'The receipt has left for an archive'),
+
   // Refunds and cancelling.
   refund_of_refund: never(409, 'A refund cannot be refunded'),
   fiscal_sign_missing: never(409, 'The receipt has no fiscal sign'),

@@ -5,6 +5,7 @@ import { completeFiscalSign, writeReceiptEvent } from '#ledger';
 import { Problem, type ProblemError } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
+import { missingReceipt } from '../receipts/missing-receipt.js';
 import { linkFaults, linkTime } from './check-registration.js';
 
 export interface CompleteFiscalCommand {
@@ -65,7 +66,7 @@ async function lockReceipt(tx: Prisma.TransactionClient, merchantId: string, id:
   const [row] = await tx.$queryRaw<RegisteredRow[]>`
     SELECT status, type, terminal_id, receipt_seq, fiscal_sign, registered_at, evidence
       FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId} FOR UPDATE`;
-  if (!row) throw new Problem('not_found', 'There is no receipt with this id.');
+  if (!row) throw await missingReceipt(tx, merchantId, id);
   return row;
 }
 

@@ -159,7 +159,7 @@ export class PaymentsController {
     const [receipt, ...further] = await Promise.all(
       [row.receipt_id, ...row.further_receipts].map(async (id) => {
         const found = await this.receipts.find(merchantId, id);
-        if (!found) throw new Error(`receipt ${id} of payment ${row.id} cannot be read`);
+        if (!found) throw await this.receipts.gone(merchantId, id);
         return receiptView(found, this.urls.urlOf(id));
       }),
     );

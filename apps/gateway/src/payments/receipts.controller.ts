@@ -5,7 +5,7 @@ import { Answers } from '#runtime';
 import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
-import { notFound, ownId } from '../http/own-id.js';
+import { ownId } from '../http/own-id.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { AlsoWhenSuspended, Scopes } from '../http/scopes.js';
 import { CollectPayment } from './collect-payment.js';
@@ -18,7 +18,6 @@ import { answerFor } from '../receipts/receipt-answer.js';
 import { ReceiptBody } from '../receipts/receipt-body.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
-import { storedAndGone } from '../receipts/outcome-unclear.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 
 @Controller('v1/receipts')
@@ -66,7 +65,7 @@ export class ReceiptsController {
   @Scopes('receipts:read')
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
     const row = await this.receipts.find(client.merchantId, ownId('rcp', id, 'receipt'));
-    if (!row) throw notFound('receipt');
+    if (!row) throw await this.receipts.missing(client.merchantId, id);
     return this.viewOf(row);
   }
 
@@ -83,7 +82,7 @@ export class ReceiptsController {
     if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
     const { row, replayed } = await this.collecting.execute(command, 'receipts');
     const receipt = await this.receipts.find(client.merchantId, row.receipt_id);
-    if (!receipt) throw storedAndGone(`Receipt ${row.receipt_id}`);
+    if (!receipt) throw await this.receipts.gone(client.merchantId, row.receipt_id);
     return { row: receipt, replayed };
   }
 

@@ -4,7 +4,7 @@ import { formatQuantity, leftOf, thousandths, type LineLeft } from '#fiscal-doma
 import { Answers, Takes } from '#runtime';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
-import { notFound, ownId } from '../http/own-id.js';
+import { ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
 import { Scopes } from '../http/scopes.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
@@ -74,7 +74,7 @@ export class RefundsController {
     const saleId = ownId('rcp', id, 'receipt');
     const page = pageRequest(query, 'rcp');
     const sale = await this.receipts.find(client.merchantId, saleId);
-    if (!sale) throw notFound('receipt');
+    if (!sale) throw await this.receipts.missing(client.merchantId, saleId);
     const rows = await this.refunds.list(client.merchantId, saleId, page);
     const ledger = await this.refunds.readLedger(saleId);
     const left = leftOf(

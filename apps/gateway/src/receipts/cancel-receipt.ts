@@ -20,12 +20,12 @@ export class CancelReceipt {
 
   /**
    * A receipt that was cancelled before is answered as it is.
-   * @throws Problem 404; 409 receipt_not_cancellable
+   * @throws Problem 404; 410; 409 receipt_not_cancellable
    */
   async execute(merchantId: string, id: string): Promise<ReceiptRow> {
     const isCancelled = await this.cancel(merchantId, id);
     const row = await this.receipts.find(merchantId, id);
-    if (!row) throw new Problem('not_found', 'There is no receipt with this id.');
+    if (!row) throw await this.receipts.missing(merchantId, id);
     if (isCancelled) await this.notify(id);
     if (row.status !== 'cancelled') throw new Problem('receipt_not_cancellable', whyNot(row));
     return row;

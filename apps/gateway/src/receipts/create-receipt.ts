@@ -13,7 +13,6 @@ import type { ReceiptBody } from './receipt-body.js';
 import { RecentRequests } from './recent-requests.js';
 import { ReceiptRepository } from './receipt.repository.js';
 import { RingLanes } from './ring-lanes.js';
-import { storedAndGone } from './outcome-unclear.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 export interface CreateReceiptCommand {
@@ -87,7 +86,7 @@ export class CreateReceipt {
 
   private async read({ merchantId }: StoredIdentity, id: string): Promise<ReceiptRow> {
     const row = await this.receipts.find(merchantId, id);
-    if (!row) throw storedAndGone(`Receipt ${id}`);
+    if (!row) throw await this.receipts.gone(merchantId, id);
     return row;
   }
 

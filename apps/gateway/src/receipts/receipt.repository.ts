@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { SalesDatabase } from '#database';
 import * as ledger from '#ledger';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
+import type { Problem } from '#problems';
+import { missingReceipt, receiptArchived } from './missing-receipt.js';
+import { storedAndGone } from './outcome-unclear.js';
 
 /** Receipts over the connections that are kept for sales. */
 @Injectable()
@@ -18,6 +21,17 @@ export class ReceiptRepository {
 
   find(merchantId: string, id: string): Promise<ReceiptRow | null> {
     return ledger.findReceipt(this.prisma, merchantId, id);
+  }
+
+  /** Why `find` has not found it: 404 or, where it has left for an archive, 410. */
+  missing(merchantId: string, id: string): Promise<Problem> {
+    return missingReceipt(this.prisma, merchantId, id);
+  }
+
+  /** The same of one that was stored, by this call or one before it. */
+  async gone(merchantId: string, id: string): Promise<Problem> {
+    const archive = await ledger.findArchiveOf(this.prisma, merchantId, id);
+    return archive === null ? storedAndGone(`Receipt ${id}`) : receiptArchived(archive);
   }
 
   findMadeBy(request: StoredIdentity, id: string): Promise<ReceiptRow | null> {

@@ -70,6 +70,11 @@ export const OF_SALES = {
     'Repeat under the same key; ask who runs the registers if it stays.',
   ),
 
+  receipt_archived: ask(
+    'It is older than receipts are kept, and stands in an archive, which `detail` names.',
+    'Ask the operator of the gateway to bring it back, or to read it out.',
+  ),
+
   refund_of_refund: change('A refund is not refunded.', 'Sell again.'),
   fiscal_sign_missing: ask(
     'The sale has no fiscal sign that a refund could name.',

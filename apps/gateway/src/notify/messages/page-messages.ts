@@ -3,6 +3,7 @@ import { PrismaService } from '#database';
 import { findOwner } from '#ledger';
 import { Problem } from '#problems';
 import { readEmail, readPhone } from '#messages';
+import { missingAtAddress } from '../../receipts/missing-receipt.js';
 import { AddressBook } from './address-book.js';
 import { ReceiptMessages } from './receipt-messages.js';
 import { stopAddress } from './stop-sending.js';
@@ -32,7 +33,7 @@ export class PageMessages {
     { channel, to, language }: { channel: PageChannel; to: string; language: 'uz' | 'ru' | 'en' },
   ): Promise<string> {
     const merchantId = await findOwner(this.prisma, receiptId);
-    if (merchantId === null) throw new Problem('not_found', 'There is no receipt at this address.');
+    if (merchantId === null) throw await missingAtAddress(this.prisma, receiptId);
     const reading = channel === 'email' ? readEmail(to) : readPhone(to);
     if (reading.kind === 'invalid') {
       throw Problem.fromErrors([{ pointer: '/to', code: 'invalid_format', detail: `to ${reading.reason}` }]);

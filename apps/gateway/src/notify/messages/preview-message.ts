@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { notFound, ownId } from '../../http/own-id.js';
+import { ownId } from '../../http/own-id.js';
 import { ReadShownReceipt } from '../../receipts/documents/read-shown-receipt.js';
 import { ComposeMessage } from './compose-message.js';
 import type { PreviewBody } from './message-bodies.js';
@@ -27,8 +27,9 @@ export class PreviewMessage {
   async execute(merchantId: string, body: PreviewBody): Promise<PreviewView> {
     const { channel, language, text = null } = body;
     const given = text === null ? null : checkedTemplate({ ...body, text });
-    const receipt = await this.receipts.execute(ownId('rcp', body.receipt_id, 'receipt'), merchantId);
-    if (!receipt) throw notFound('receipt');
+    const receiptId = ownId('rcp', body.receipt_id, 'receipt');
+    const receipt = await this.receipts.execute(receiptId, merchantId);
+    if (!receipt) throw await this.receipts.missing(receiptId, merchantId);
     const template = given ?? (await this.templates.of(merchantId, channel, language));
     // An address that ends nothing: no message belongs to it.
     const unsubscribeUrl = new URL('/u/preview', receipt.url).href;

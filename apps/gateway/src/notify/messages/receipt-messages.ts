@@ -3,8 +3,8 @@ import { PrismaService, type StoredReceiptDocument } from '#database';
 import { findReceipt } from '#ledger';
 import { Problem } from '#problems';
 import { readAddress, readEmail, readPhone, type MessageChannel, type MessageLanguage } from '#messages';
-import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
+import { missingReceipt } from '../../receipts/missing-receipt.js';
 import { AddressBook } from './address-book.js';
 import type { AccountRow } from './account-rows.js';
 import { MessageAccounts } from './message-accounts.js';
@@ -80,7 +80,8 @@ export class ReceiptMessages {
 
   /** Newest first. @throws Problem 404 */
   async ofReceipt(merchantId: string, receiptId: string, query: MessagesQuery): Promise<Page<MessageView>> {
-    if (!(await findReceipt(this.prisma, merchantId, receiptId))) throw notFound('receipt');
+    if (!(await findReceipt(this.prisma, merchantId, receiptId)))
+      throw await missingReceipt(this.prisma, merchantId, receiptId);
     return this.page({ receiptId }, query);
   }
 
@@ -108,7 +109,7 @@ export class ReceiptMessages {
   /** @throws Problem 404, 409: what is not registered is no receipt */
   private async registered(merchantId: string, id: string): Promise<RegisteredReceipt> {
     const row = await findReceipt(this.prisma, merchantId, id);
-    if (!row) throw notFound('receipt');
+    if (!row) throw await missingReceipt(this.prisma, merchantId, id);
     if (row.status !== 'registered') throw new Problem('receipt_not_registered', 'Only a registered receipt is sent.');
     return { id, merchantId, document: row.document };
   }

@@ -3,8 +3,8 @@ import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { Prisma, PrismaService } from '#database';
 import { snakeCased } from '../../fleet/devices/snake-cased.js';
 import { readCursor, writeCursor } from '../../goods/catalog/cursors.js';
-import { notFound } from '../../http/own-id.js';
 import { readTimestamp } from '../../http/query-rules.js';
+import { missingReceipt } from '../../receipts/missing-receipt.js';
 import { TIMELINE_SOURCES, type TimelineOf } from './timeline-sources.js';
 
 export class TimelineQuery {
@@ -73,12 +73,12 @@ const FIRST: Place = ['0001-01-01T00:00:00.000Z', -1, ''];
 export class ReadTimeline {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** @throws Problem 404; 422 for a cursor that is none of this list */
+  /** @throws Problem 404; 410; 422 for a cursor that is none of this list */
   async execute(merchantId: string, receiptId: string, query: TimelineQuery): Promise<Timeline> {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
     const after = query.cursor === undefined ? FIRST : readCursor<Place>(query.cursor, isPlace);
     const of = await this.find(merchantId, receiptId);
-    if (!of) throw notFound('receipt');
+    if (!of) throw await missingReceipt(this.prisma, merchantId, receiptId);
     const rows = await this.prisma.queryPlanned<Row>(timelinePage(of, after, limit + 1));
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;

@@ -39,6 +39,8 @@ export interface PageWords {
   picture: string;
   text: string;
   missing: StatusWords;
+  /** Instead of `missing`, where the receipt has left for an archive. */
+  archived: StatusWords;
   send: string;
   sendButton: string;
   emailAddress: string;
@@ -95,6 +97,10 @@ const EN: PageWords = {
     title: 'There is no such receipt',
     detail: 'The address may be incomplete. Please open it once more from the QR code or from the seller’s message.',
   },
+  archived: {
+    title: 'The receipt is in an archive',
+    detail: 'It is older than receipts are kept at this address. Please ask the seller for it.',
+  },
   ...{ send: 'Send to me', sendButton: 'Send', emailAddress: 'E-mail', inTelegram: 'Receive in Telegram' },
   ...{ share: 'Share', printed: 'Print', stopMessages: 'Do not send me receipts of this seller' },
 };
@@ -136,6 +142,10 @@ const RU: PageWords = {
   missing: {
     title: 'Такого чека нет',
     detail: 'Возможно, адрес неполный. Откройте его ещё раз по QR-коду или из сообщения продавца.',
+  },
+  archived: {
+    title: 'Чек в архиве',
+    detail: 'Он старше срока, в течение которого чеки хранятся по этому адресу. Обратитесь к продавцу.',
   },
   ...{ send: 'Отправить мне', sendButton: 'Отправить', emailAddress: 'Эл. почта', inTelegram: 'Получить в Telegram' },
   ...{ share: 'Поделиться', printed: 'Печать', stopMessages: 'Не присылать мне чеки этого продавца' },
@@ -181,6 +191,10 @@ const UZ: PageWords = {
   missing: {
     title: 'Bunday chek yo‘q',
     detail: 'Manzil to‘liq bo‘lmasligi mumkin. Uni QR-kod yoki sotuvchi xabari orqali qayta oching.',
+  },
+  archived: {
+    title: 'Chek arxivda',
+    detail: 'U cheklar shu manzilda saqlanadigan muddatdan eski. Iltimos, sotuvchiga murojaat qiling.',
   },
   ...{ send: 'Menga yuborish', sendButton: 'Yuborish', emailAddress: 'E-pochta', inTelegram: 'Telegram orqali olish' },
   ...{ share: 'Ulashish', printed: 'Chop etish', stopMessages: 'Menga bu sotuvchining cheklari yuborilmasin' },

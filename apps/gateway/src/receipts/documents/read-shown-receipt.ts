@@ -3,7 +3,9 @@ import { LEDGER_REFUND, Prisma, PrismaService, type DeviceBusiness, type DeviceR
 import type { ReceiptLine, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { unitName } from '#paper';
+import type { Problem } from '#problems';
 import { logoSize } from '../../fleet/merchants/logo.js';
+import { missingAtAddress, missingReceipt } from '../missing-receipt.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import {
   packageKey,
@@ -71,6 +73,11 @@ export class ReadShownReceipt {
       related,
       packageNames,
     });
+  }
+
+  /** Why there is none: 404 or, where it has left for an archive, 410. */
+  missing(id: string, merchantId: string | null): Promise<Problem> {
+    return merchantId === null ? missingAtAddress(this.prisma, id) : missingReceipt(this.prisma, merchantId, id);
   }
 
   private async around(

@@ -134,8 +134,9 @@ describe.each(RECEIPT_LANGUAGES)('in %s', (language) => {
     expect(page).toContain(check);
   });
 
-  test('the page of a missing receipt speaks it', () => {
-    expect(missingPage(language)).toContain(PAGE_WORDS[language].missing.title);
+  test('the page of a missing receipt speaks it, and that of an archived one', () => {
+    for (const why of ['missing', 'archived'] as const)
+      expect(missingPage(language, why)).toContain(PAGE_WORDS[language][why].title);
   });
 });
 

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
-import { notFound, ownId } from '../../http/own-id.js';
+import { ownId } from '../../http/own-id.js';
 import { OwnTurn, Scopes } from '../../http/scopes.js';
 import { DocumentQuery, documentWish } from './document-query.js';
 import { PrintReceipt } from './print-receipt.js';
@@ -30,8 +30,9 @@ export class ReceiptDocumentController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const wish = documentWish(query, reply.request.headers);
-    const receipt = await this.receipts.execute(ownId('rcp', id, 'receipt'), client.merchantId);
-    if (!receipt) throw notFound('receipt');
+    const receiptId = ownId('rcp', id, 'receipt');
+    const receipt = await this.receipts.execute(receiptId, client.merchantId);
+    if (!receipt) throw await this.receipts.missing(receiptId, client.merchantId);
     const printed = await this.printer.execute(receipt, wish);
     await reply.headers(printed.headers).send(printed.body);
   }

@@ -29,8 +29,8 @@ ${fiscal(rows, language)}${aside(rows)}${related(rows)}${footer(rows)}${warning(
 }
 
 /** What a browser is shown at an address that opens nothing. */
-export function missingPage(language: ReceiptLanguage): string {
-  const { title, detail } = PAGE_WORDS[language].missing;
+export function missingPage(language: ReceiptLanguage, why: 'missing' | 'archived'): string {
+  const { title, detail } = PAGE_WORDS[language][why];
   const body = markup`<article class="paper missing"><h1>${title}</h1><p>${detail}</p></article>${languages('', language)}`;
   return page({ title, language, body });
 }

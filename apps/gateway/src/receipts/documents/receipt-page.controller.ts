@@ -1,8 +1,8 @@
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { Problem } from '#problems';
 import { Answers } from '#runtime';
+import { noSuchAddress } from '../missing-receipt.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { documentWish, isBrowser, MEDIA_TYPES, publicQuery, type WishHeaders } from './document-query.js';
 import { PAGE_POLICY } from './page-style.js';
@@ -55,14 +55,16 @@ export class ReceiptPageController {
       await reply.headers(printed.headers).send(printed.body);
       return;
     }
-    if (!isBrowser(headers.accept)) throw new Problem('not_found', 'There is no receipt at this address.');
+    const problem = id === null ? noSuchAddress() : await this.receipts.missing(id, null);
+    if (!isBrowser(headers.accept)) throw problem;
+    const isArchived = problem.code === 'receipt_archived';
     await reply
-      .status(404)
+      .status(isArchived ? 410 : 404)
       .headers({
         'content-type': MEDIA_TYPES.html,
         'cache-control': 'no-store',
         'content-security-policy': PAGE_POLICY,
       })
-      .send(missingPage(wish.language));
+      .send(missingPage(wish.language, isArchived ? 'archived' : 'missing'));
   }
 }

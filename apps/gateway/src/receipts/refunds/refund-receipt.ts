@@ -10,7 +10,8 @@ import { callerGone, type IsCallerGone } from '../../http/caller-gone.js';
 import { CALLBACK_SECRET_MISSING } from '../callback-fault.js';
 import { acceptedRow } from '../accepted-row.js';
 import { judgeConflict } from '../accept-receipts.js';
-import { isLost, outcomeUnclear, storedAndGone } from '../outcome-unclear.js';
+import { missingReceipt } from '../missing-receipt.js';
+import { isLost, outcomeUnclear } from '../outcome-unclear.js';
 import { ReceiptRepository } from '../receipt.repository.js';
 import { ReceiptWait } from '../receipt-wait.js';
 import type { PayBack } from './accepted-refund.js';
@@ -75,14 +76,14 @@ export class RefundReceipt {
     private readonly usage: MerchantUsage,
   ) {}
 
-  /** @throws Problem 404; 409 (not refundable, nothing left, same key being written); 422 (more than is left, rules); 503 */
+  /** @throws Problem 404; 410 (left for an archive); 409 (not refundable, nothing left, same key being written); 422 (more than is left, rules); 503 */
   async execute(command: RefundCommand): Promise<CreatedRefund> {
     const { merchantId, saleId, waitSeconds } = command;
     const [sale, device] = await Promise.all([
       this.receipts.find(merchantId, saleId),
       this.refunds.findDeviceOfSale(merchantId, saleId),
     ]);
-    if (!sale) throw new Problem('not_found', 'There is no receipt with this id.');
+    if (!sale) throw await this.receipts.missing(merchantId, saleId);
     const goods = await this.catalog.findGoods(sale.document.lines.map(({ spic }) => spic));
     const around = { sale, goods, device };
     const identity = identityOf(command);
@@ -99,7 +100,7 @@ export class RefundReceipt {
 
   private async read(merchantId: string, id: string): Promise<ReceiptRow> {
     const row = await this.receipts.find(merchantId, id);
-    if (!row) throw storedAndGone(`Refund ${id}`);
+    if (!row) throw await this.receipts.gone(merchantId, id);
     return row;
   }
 
@@ -140,7 +141,9 @@ export class RefundReceipt {
   ): Promise<Stored> {
     const { sale } = around;
     const locked = await this.refunds.lockSale(tx, sale.id);
-    if (!locked) throw new Problem('not_found', 'There is no receipt with this id.');
+    if (!locked) throw await missingReceipt(tx, identity.merchantId, sale.id);
+    // What is left of the sale is counted from its refunds.
+    if (locked.archive_of_refund !== null) throw refundArchived(locked.archive_of_refund);
     const refundInfo = refundInfoOf(locked);
     if (isGiven(body.callback_url) && !locked.has_callback_secret) throw Problem.fromErrors([CALLBACK_SECRET_MISSING]);
     const ledger = await refundsOf(tx, sale.id);
@@ -208,6 +211,12 @@ function refusalOf(error: unknown): unknown {
   if (!isDatabaseBusy(error)) return error;
   const detail = 'Another refund of this receipt is being written; nothing was stored.';
   return new Problem('service_unavailable', detail, { cause: error });
+}
+
+/** The sale was brought back, and a refund of it was not. */
+function refundArchived(archive: string): Problem {
+  const detail = `A refund of the receipt is in the archive ${archive}: the operator of the gateway has to bring it back before.`;
+  return new Problem('receipt_archived', detail);
 }
 
 /** No device of ours had the sale: its payment provider did, and refunds it as well. */

@@ -4,7 +4,7 @@ import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } fr
 import { systemClock } from '#runtime';
 import { snakeCased } from '../../fleet/devices/snake-cased.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
-import { inItsTurn, periodOf, type ReconciliationQuery } from './report-queries.js';
+import { expectWhole, inItsTurn, periodOf, type Period, type ReconciliationQuery } from './report-queries.js';
 
 /** One closed shift. Sums in tiyin; `difference` = register less gateway, only what differs. */
 export interface ReconciliationView {
@@ -51,7 +51,7 @@ const MAX_READS = 10;
 export class Reconciliation {
   constructor(private readonly reads: ReportReads) {}
 
-  /** Newest first. With `show=different` a page may hold fewer than asked for, and more follow: the cursor shows it. */
+  /** Newest first. @throws Problem 422, 410. With `show=different` a page may hold fewer than asked for, and more follow: the cursor shows it. */
   report(merchantId: string, query: ReconciliationQuery): Promise<Page<ReconciliationView>> {
     return this.reads.read((database) => new ShiftPages(database, merchantId, query).page());
   }
@@ -59,14 +59,19 @@ export class Reconciliation {
 
 /** The pages of one report, all read at one place. */
 class ShiftPages {
+  private readonly period: Period;
+
   constructor(
     private readonly database: PrismaService,
     private readonly merchantId: string,
     private readonly query: ReconciliationQuery,
-  ) {}
+  ) {
+    this.period = periodOf(query, systemClock.now());
+  }
 
   async page(): Promise<Page<ReconciliationView>> {
-    const { query } = this;
+    const { database, merchantId, period, query } = this;
+    await expectWhole(database, merchantId, period);
     const { limit, afterId } = pageRequest(query, 'sht');
     if (query.show !== 'different') {
       const rows = await this.read({ afterId, limit: limit + 1 });
@@ -86,7 +91,7 @@ class ShiftPages {
 
   private read(page: { afterId: string | null; limit: number }): Promise<Row[]> {
     const { merchantId, query } = this;
-    const { fromMs, endMs } = periodOf(query, systemClock.now());
+    const { fromMs, endMs } = this.period;
     const device = query.device_id === undefined ? Prisma.sql`true` : Prisma.sql`d.id = ${query.device_id}`;
     return this.database.$queryRaw<Row[]>`
       WITH page AS MATERIALIZED (

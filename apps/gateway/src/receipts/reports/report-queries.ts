@@ -1,8 +1,10 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { Prisma } from '#database';
+import { Prisma, type PrismaService } from '#database';
+import { archivedUntil } from '#ledger';
 import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsDay, IsPlainText } from '../../http/query-rules.js';
+import { receiptsArchived } from '../missing-receipt.js';
 
 export const TURNOVER_GROUPS = ['day', 'device', 'branch', 'cashier', 'vat'] as const;
 export type TurnoverGroup = (typeof TURNOVER_GROUPS)[number];
@@ -76,6 +78,16 @@ export function periodOf(query: { from?: string; to?: string }, now: Date): Peri
   if (days < 1) throw fault('from must not be after to');
   if (days > MAX_DAYS) throw fault(`the period must not be longer than ${MAX_DAYS} days`);
   return { from: dayOf(fromMs), to: dayOf(toMs), fromMs, endMs: toMs + DAY_MS };
+}
+
+/** @throws Problem 410: receipts of the period have left for an archive */
+export async function expectWhole(
+  database: Pick<PrismaService, '$queryRaw'>,
+  merchantId: string,
+  { fromMs }: Period,
+): Promise<void> {
+  const until = await archivedUntil(database, merchantId);
+  if (until !== null && fromMs <= until.getTime()) throw receiptsArchived(until);
 }
 
 function startOf(day: string): number {

@@ -2,7 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, ReportReads } from '#database';
 import { Problem } from '#problems';
 import { systemClock } from '#runtime';
-import { inItsTurn, periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
+import {
+  expectWhole,
+  inItsTurn,
+  periodOf,
+  type Period,
+  type TurnoverGroup,
+  type TurnoverQuery,
+} from './report-queries.js';
 
 /** Sums in tiyin. By VAT rate `cash` and `card` are null: money is paid for a receipt, not for a line. */
 interface Sums {
@@ -45,12 +52,13 @@ interface Row {
 export class Turnover {
   constructor(private readonly reads: ReportReads) {}
 
-  /** @throws Problem 422 for a period that cannot be, or whose sums JSON cannot carry */
+  /** @throws Problem 422 for a period that cannot be, or whose sums JSON cannot carry; 410 */
   async report(merchantId: string, query: TurnoverQuery): Promise<TurnoverView> {
     const period = periodOf(query, systemClock.now());
-    const rows = await this.reads.read((database) =>
-      database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period)),
-    );
+    const rows = await this.reads.read(async (database) => {
+      await expectWhole(database, merchantId, period);
+      return database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period));
+    });
     const data = rows.map((row) => rowView(row, query.by === 'vat'));
     return { by: query.by, from: period.from, to: period.to, data, next_cursor: null };
   }

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ListReads, Prisma, type PrismaService } from '#database';
 import { isId, normaliseText } from '#fiscal-domain';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
+import { archivedUntil, findArchiveOfExternalId, RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { Problem } from '#problems';
 import { pageRequest, type Page } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
+import { receiptArchived, receiptsArchived } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { conditionsOf, isByRegistration, isWithoutFilter, type ReceiptFilter } from './receipt-filter.js';
@@ -27,24 +28,25 @@ export class SearchReceipts {
     private readonly urls: ReceiptUrls,
   ) {}
 
-  /** @throws Problem 422 for a cursor that is none of this list */
+  /** @throws Problem 422 for a cursor that is none of this list; 410 */
   async page(merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     return this.reads.read((database) => this.readPage(database, merchantId, query));
   }
 
-  /** Codes become ids. What is not the merchant's own simply finds nothing. */
+  /** Codes become ids. What is not the merchant's own simply finds nothing. @throws Problem 410 */
   filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
-    return this.reads.read((database) => filterOf(database, merchantId, query));
+    return this.reads.read((database) => wholeFilter(database, merchantId, query));
   }
 
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
-    const filter = await filterOf(database, merchantId, query);
+    const filter = await wholeFilter(database, merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
     const kept = keptPage(filter, after, limit);
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
     const rows = kept
       ? await database.queryHot<ReceiptRow>(kept)
       : await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
+    if (rows.length === 0) await refuseArchived(database, filter);
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {
@@ -52,6 +54,25 @@ export class SearchReceipts {
       next_cursor: last ? cursorOf(last, isByRegistration(filter)) : null,
     };
   }
+}
+
+/** @throws Problem 410: the filter names a time from which on some have left: what it finds would not be all */
+async function wholeFilter(
+  database: PrismaService,
+  merchantId: string,
+  query: ReceiptFilterQuery,
+): Promise<ReceiptFilter> {
+  const filter = await filterOf(database, merchantId, query);
+  const from = filter.registeredFrom ?? filter.createdFrom;
+  const until = from === null ? null : await archivedUntil(database, merchantId);
+  if (from !== null && until !== null && from <= until) throw receiptsArchived(until);
+  return filter;
+}
+
+/** What was sold under an external id must not pass for what never was. @throws Problem 410 */
+async function refuseArchived(database: PrismaService, { merchantId, externalId }: ReceiptFilter): Promise<void> {
+  const archive = externalId === null ? null : await findArchiveOfExternalId(database, merchantId, externalId);
+  if (archive !== null) throw receiptArchived(archive);
 }
 
 async function filterOf(
