@@ -36,7 +36,7 @@ export function newIdOf(prefix: IdPrefix, merchantId: string): string {
 
 const TIME_CHARACTERS = 10;
 
-/** Before every id of this kind that is made at this moment or later, and after those made before: for reading by time. */
+/** Before every id of this kind that is made at this moment or later, and after those made before: for reading by time. None is made before 1970. */
 export function firstIdAt(prefix: string, at: Date): string {
-  return `${prefix}_${encodeTime(at.getTime(), TIME_CHARACTERS).toLowerCase()}`;
+  return `${prefix}_${encodeTime(Math.max(at.getTime(), 0), TIME_CHARACTERS).toLowerCase()}`;
 }

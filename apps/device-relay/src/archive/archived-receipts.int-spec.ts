@@ -192,6 +192,14 @@ test('how far the archive is behind says receipts that may leave, and no others'
   expect(behind).toBeLessThan(1.1 * 86_400);
 });
 
+test('the longest that may be kept is for ever: nothing leaves, and nothing fails', async () => {
+  await insertReceipt();
+  await newestReceipt();
+  await runToEnd(keeper({ keepDays: { attempts: 36_500, receipts: 36_500 } }));
+  expect(await ids()).toHaveLength(2);
+  expect(await new ArchiveLag('receipts', 36_500).read(run)).toBe(0);
+});
+
 test('a keeper that is killed at any moment loses no receipt and archives none twice', async () => {
   for (let sale = 0; sale < 30; sale += 1) await insertReceipt({ refundOf: await insertReceipt() });
   await newestReceipt();

@@ -19,6 +19,15 @@ import {
 beforeEach(openAged);
 afterEach(closeAged);
 
+test('what is to be kept for a century stays: no month is older than that', async () => {
+  const days = { folder: at.folder, keepDays: 36_500, keepEventsDays: 36_500, keepCallsDays: 36_500, keepAttemptsDays: 36_507 };
+  const before = await Promise.all(PARTITIONED_TABLES.map((table) => partitions(table)));
+  await keeper(days).run();
+  const after = await Promise.all(PARTITIONED_TABLES.map((table) => partitions(table)));
+  expect(after.map((names, index) => names.slice(0, before[index]?.length))).toEqual(before);
+  expect(await released()).toEqual([]);
+});
+
 describe('months to come', () => {
   test('are made three ahead, once; what is due in the last partition goes on being written', async () => {
     await keeper().run();

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { beginRestore, restoreRows, type ArchiveSettings, type RunStatement } from '#ledger';
 import { createLogger } from '#runtime';
 import { archiveIn, type ArchivePlace } from '../../../../../libs/ledger/src/testing/archive-places.js';
-import { ARCHIVE_OPTIONS, ArchiveKeeper } from '../archive-keeper.js';
+import { ARCHIVE_OPTIONS, ArchiveKeeper, type ArchiveOptions } from '../archive-keeper.js';
 import { insertOldSale, type OldSale } from './old-sales.js';
 
 const logger = createLogger('test', 'silent');
@@ -50,13 +50,13 @@ export const newest = (): Promise<unknown> => sell({ daysAgo: 1 });
 
 export function keeperIn(
   settings: Partial<ArchiveSettings>,
-  options: Partial<typeof ARCHIVE_OPTIONS> = {},
+  options: Partial<ArchiveOptions> = {},
 ): ArchiveKeeper {
   const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: { attempts: 395, receipts: 3_000 }, ...options };
   return new ArchiveKeeper(at.database.url, archiveIn(settings), all, logger);
 }
 
-export function keeper(options: Partial<typeof ARCHIVE_OPTIONS> = {}): ArchiveKeeper {
+export function keeper(options: Partial<ArchiveOptions> = {}): ArchiveKeeper {
   return keeperIn(at.place.settings, options);
 }
 
