@@ -63,6 +63,8 @@ export {
   type ArchiveRow,
 } from './archive/archive-rows.js';
 export {
+  idOfLine,
+  inFamilies,
   LEAVING_PREFIX,
   LEAVING_TABLES,
   readDue,
@@ -122,7 +124,7 @@ export {
   wakeWaitingLane,
   type LastKnown,
 } from './lanes/lanes.js';
-export { archivedUntil, archiveOfRefund, findArchiveOf, findArchiveOfExternalId } from './reading/archived-receipts.js';
+export { archivedWithin, findArchiveOf, findArchiveOfExternalId, type Span } from './reading/archived-receipts.js';
 export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
 export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
 export {

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   endRestored,
+  idOfLine,
+  inFamilies,
   LEAVING_PREFIX,
   LEAVING_TABLES,
   noteRemoved,
@@ -121,11 +123,10 @@ export class ArchiveKeeper {
     const before = new Date(Date.now() - keepDays[table] * DAY_MS);
     const upTo = firstIdAt(LEAVING_PREFIX[table], before);
     while (!this.isStopping && writing.hasRoom(this.options)) {
-      const scanned = await scanRows(run, table, { after: this.after[table], upTo, before, limit });
-      for (const { id, line } of scanned) if (line !== null) await writing.add({ id, line });
-      const isAtEnd = scanned.length < limit;
-      this.after[table] = isAtEnd ? '' : (scanned.at(-1)?.id ?? '');
-      if (isAtEnd) return false;
+      const { due, last } = await scanRows(run, table, { after: this.after[table], upTo, before, limit });
+      for (const row of due) await writing.add(row);
+      this.after[table] = last ?? '';
+      if (last === null) return false;
       await delay(pauseMs);
     }
     return !this.isStopping;
@@ -146,12 +147,15 @@ export class ArchiveKeeper {
     }
     const table = leavingTable(name);
     let removed = 0;
-    for await (const lines of this.files.read(name, this.options.rowsAtOnce)) {
+    let bounds: string[] = [];
+    for await (const lines of inFamilies(this.files.read(name, this.options.rowsAtOnce), this.options.rowsAtOnce)) {
       if (this.isStopping) return;
       removed += await removeArchived(run, table, { name, lines });
+      const ids = [...bounds, ...lines.map(idOfLine)].sort();
+      bounds = [ids.at(0) ?? '', ids.at(-1) ?? ''];
       await delay(this.options.pauseMs);
     }
-    await noteRemoved(run, name);
+    await noteRemoved(run, name, { first: bounds.at(0) ?? '', last: bounds.at(-1) ?? '' });
     this.logger.info({ archive: name, [table]: removed }, `old ${table} are in the archive`);
   }
 }

@@ -3,13 +3,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { archiveIn, openFolder } from '../../../../libs/ledger/src/testing/archive-places.js';
+import { beginRestore, restoreRows } from '#ledger';
 import { ArchiveLag } from './archive-lag.js';
-import { archives, at, keeper, linesOf, run, runToEnd, withAttempts } from './testing/aged-attempts.js';
+import {
+  archives,
+  at,
+  attempts,
+  keeper,
+  linesOf,
+  newest,
+  run,
+  runToEnd,
+  sell,
+  withAttempts,
+} from './testing/aged-attempts.js';
 import { ids, insertReceipt, keepReceipts, newestReceipt, receipts, restoreAll } from './testing/aged-receipts.js';
 import { killRounds } from './testing/kill-rounds.js';
 
 withAttempts(openFolder);
-beforeEach(() => at.owner.query('DELETE FROM payments; DELETE FROM provider_accounts'));
+beforeEach(() => at.owner.query('DELETE FROM messages; DELETE FROM message_accounts'));
 
 const archivedIds = async (): Promise<string[]> =>
   (await at.owner.query<{ id: string }>('SELECT id FROM archived_receipts ORDER BY id')).rows.map(({ id }) => id);
@@ -22,19 +34,15 @@ const claims = async (): Promise<unknown[]> =>
       UNION ALL SELECT 'registration', terminal_id || receipt_seq, receipt_id FROM registration_claims ORDER BY 1, 2`)
   ).rows;
 
-async function insertPayment(receiptId: string, changes = ''): Promise<void> {
+async function insertMessage(receiptId: string, state: string): Promise<void> {
   await at.owner.query(`
-    INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
-    VALUES ('pac_1', 'mer_1', 'payme', 'Payme', '{}', '\\x00') ON CONFLICT DO NOTHING`);
+    INSERT INTO message_accounts (id, merchant_id, channel, provider, name, settings, credentials_sealed)
+    VALUES ('mac_1', 'mer_1', 'email', 'smtp', 'Mail', '{}', '\\x00') ON CONFLICT DO NOTHING`);
   await at.owner.query(
-    `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, state_since, updated_at)
-     VALUES ($1, 'mer_1', 'pac_1', $2, 'payme', 'inbound', 'captured', 1, now(), now() - interval '3010 days', now())`,
-    [`pay_${receiptId}`, receiptId],
+    `INSERT INTO messages (id, merchant_id, account_id, receipt_id, channel, source, language, state, address_hash, address_hint)
+     VALUES ($1, 'mer_1', 'mac_1', $2, 'email', 'api', 'uz', $3::message_state, '\\x00', 'a…')`,
+    [`msg_${receiptId}`, receiptId, state],
   );
-  await at.owner.query('ALTER TABLE receipts DISABLE TRIGGER USER');
-  await at.owner.query('UPDATE receipts SET payment_id = $1 WHERE id = $2', [`pay_${receiptId}`, receiptId]);
-  await at.owner.query('ALTER TABLE receipts ENABLE TRIGGER USER');
-  if (changes) await at.owner.query(`UPDATE payments SET ${changes} WHERE receipt_id = $1`, [receiptId]);
 }
 
 test('what is old and done leaves with its refunds, keeps its claims, and comes back as it was', async () => {
@@ -94,31 +102,80 @@ test('what can still move stays: of a sale and its refunds all, or none', async 
      VALUES ('att_9', $1, 'dev_9', 1, 'registered', '{}', '', 'rly_1', now())`,
     [withAttempt],
   );
-  for (const unfinished of [
-    `state = 'refunding'`,
-    'due_at = now()',
-    'awaits_operator = true',
-    `discrepancy = '{}'`,
-    'state_since = now()',
-  ])
-    await insertPayment(await insertReceipt(), unfinished);
+  const messaged = await insertReceipt();
+  await insertMessage(messaged, 'pending');
+  // Payments are judged by their receipts.
+  const paid = await insertReceipt();
+  await insertReceipt({ refundOf: paid });
+  const manifold = await insertReceipt();
+  for (let refund = 0; refund < 201; refund += 1) await insertReceipt({ refundOf: manifold });
+  await at.owner.query(`
+    ALTER TABLE receipts DISABLE TRIGGER USER;
+    UPDATE receipts SET payment_id = 'pay_1' WHERE id = '${paid}';
+    ALTER TABLE receipts ENABLE TRIGGER USER`);
   await newestReceipt();
   const before = await ids();
   await keepReceipts();
   expect(await ids()).toEqual(before);
   expect(await archives()).toEqual([]);
 
-  // Each but the registration: done with, all of them leave.
+  // What was waited for is done: these leave, and the others stay.
   await at.owner.query(`
     ALTER TABLE receipts DISABLE TRIGGER USER;
     UPDATE receipts SET ofd_status = 'sent' WHERE ofd_status = 'pending';
     UPDATE receipts SET status = 'rejected' WHERE status = 'unknown';
     ALTER TABLE receipts ENABLE TRIGGER USER;
     DELETE FROM attempts;
-    UPDATE payments SET state = 'refunded', due_at = NULL, awaits_operator = false, discrepancy = NULL, state_since = now() - interval '3001 days'`);
+    DELETE FROM receipts WHERE id = (SELECT max(id) FROM receipts WHERE refund_of = '${manifold}');
+    UPDATE messages SET state = 'delivered'`);
   await keepReceipts();
-  expect(await ids()).toHaveLength(5);
-  expect((await ids()).filter((id) => id === young)).toEqual([young]);
+  const left = await ids();
+  for (const id of [young, paid]) expect(left).toContain(id);
+  for (const id of [waiting, withAttempt, messaged, manifold]) expect(left).not.toContain(id);
+  // Young and its refund, paid and its refund, the two of the last years, that of the other terminal.
+  expect(left).toHaveLength(7);
+});
+
+test('a sale leaves with all of its refunds or not at all, and what was archived anew is not brought back as it was before', async () => {
+  const sold = await insertReceipt();
+  const refund = await insertReceipt({ refundOf: sold });
+  await newestReceipt();
+  // One of them has changed since its archive was written.
+  await at.owner.query('ALTER TABLE archived_receipts ADD CONSTRAINT none CHECK (false)');
+  await expect(keeper().run()).rejects.toThrow(/none/);
+  await at.owner.query('ALTER TABLE archived_receipts DROP CONSTRAINT none');
+  await at.owner.query(`UPDATE receipts SET ofd_error = 'read again' WHERE id = $1`, [refund]);
+  const changed = await receipts();
+  await runToEnd(keeper({ rowsAtOnce: 1 }));
+  const [older, newer] = await archives();
+  expect([older, newer]).toMatchObject([
+    { state: 'removed', rows: 2, removed: 0 },
+    { state: 'removed', rows: 2, removed: 2 },
+  ]);
+  expect(await archivedIds()).toEqual([sold, refund].sort());
+  for (const [archive, expected] of [
+    [older, 0],
+    [newer, 2],
+  ] as const)
+    expect([
+      await beginRestore(run, String(archive?.name)),
+      await restoreRows(run, String(archive?.name), await linesOf(String(archive?.name))),
+    ]).toEqual([true, expected]);
+  expect(await receipts()).toEqual(changed);
+});
+
+test('attempts that were brought back without their receipt leave again', async () => {
+  const { receiptId, attemptId } = await sell({ daysAgo: 3_010, terminal: 'UZ000000000001' });
+  await newestReceipt();
+  await newest();
+  await keepReceipts();
+  expect(await ids()).not.toContain(receiptId);
+  const name = String((await archives()).find((archive) => archive.name.startsWith('attempts'))?.name);
+  await beginRestore(run, name);
+  expect(await restoreRows(run, name, await linesOf(name))).toBe(1);
+  await at.owner.query(`UPDATE archives SET restored_at = now() - interval '31 days' WHERE name = $1`, [name]);
+  await keepReceipts();
+  expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
 });
 
 test('a refund that is being written keeps its sale here, and is never left without it', async () => {
@@ -213,8 +270,12 @@ test('a keeper that is killed at any moment loses no receipt and archives none t
     const keeper = new ArchiveKeeper(${JSON.stringify(at.database.url)}, files, options, logger);
     while (await keeper.run());`;
   const killed = await killRounds(at.owner, script, async () => {
-    // What has left stands in an archive that is whole, and no refund is here whose sale is not but that is in one, too.
+    // What has left stands in an archive that is whole, and no refund is here whose sale is not.
     const here = await ids();
+    const orphans = await at.owner.query(
+      'SELECT FROM receipts f WHERE refund_of IS NOT NULL AND NOT EXISTS (SELECT FROM receipts s WHERE s.id = f.refund_of)',
+    );
+    expect(orphans.rowCount).toBe(0);
     const { rows } = await at.owner.query<{ id: string; archive: string }>('SELECT id, archive FROM archived_receipts');
     expect([...here, ...rows.map(({ id }) => id)].sort()).toEqual(before.map(({ id }) => id));
     for (const archive of new Set(rows.map((row) => row.archive)))

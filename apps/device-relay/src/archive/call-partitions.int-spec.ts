@@ -8,7 +8,6 @@ import {
   releasedPartitions,
   restoreRows,
   tableOfArchive,
-  type ArchivedTable,
 } from '#ledger';
 import { firstIdAt } from '#runtime';
 import {
@@ -273,8 +272,7 @@ test('what is brought back is as it was, stands in its time, and stays for its t
   const { rows } = await at.owner.query<{ name: string }>('SELECT name FROM archives ORDER BY name');
   for (const { name } of rows) {
     expect(await beginRestore(run, name)).toBe(true);
-    const table: ArchivedTable = tableOfArchive(name);
-    for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, table, lines);
+    for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, name, lines);
   }
   expect(await both()).toEqual(before);
   await withArchive().run();

@@ -3,7 +3,7 @@
 import { rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { archiveInFolder, beginRestore, restoreRows, tableOfArchive } from '#ledger';
+import { archiveInFolder, beginRestore, restoreRows } from '#ledger';
 import {
   archived,
   at,
@@ -74,8 +74,7 @@ describe('months that are over', () => {
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['removed']));
     for (const { name } of rows) {
       expect(await beginRestore(run, name)).toBe(true);
-      for await (const lines of archiveInFolder(at.folder).read(name, 11))
-        await restoreRows(run, tableOfArchive(name), lines);
+      for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, name, lines);
     }
     expect(await both()).toEqual(before);
     await keeper({ folder: at.folder }).run();

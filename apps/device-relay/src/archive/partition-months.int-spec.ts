@@ -20,7 +20,13 @@ beforeEach(openAged);
 afterEach(closeAged);
 
 test('what is to be kept for a century stays: no month is older than that', async () => {
-  const days = { folder: at.folder, keepDays: 36_500, keepEventsDays: 36_500, keepCallsDays: 36_500, keepAttemptsDays: 36_507 };
+  const days = {
+    folder: at.folder,
+    keepDays: 36_500,
+    keepEventsDays: 36_500,
+    keepCallsDays: 36_500,
+    keepAttemptsDays: 36_507,
+  };
   const before = await Promise.all(PARTITIONED_TABLES.map((table) => partitions(table)));
   await keeper(days).run();
   const after = await Promise.all(PARTITIONED_TABLES.map((table) => partitions(table)));

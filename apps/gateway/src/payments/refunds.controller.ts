@@ -8,6 +8,7 @@ import { ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
 import { Scopes } from '../http/scopes.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
+import { refundArchived } from '../receipts/missing-receipt.js';
 import { waitSeconds } from '../receipts/prefer-header.js';
 import { answerFor } from '../receipts/receipt-answer.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
@@ -76,7 +77,8 @@ export class RefundsController {
     const sale = await this.receipts.find(client.merchantId, saleId);
     if (!sale) throw await this.receipts.missing(client.merchantId, saleId);
     const rows = await this.refunds.list(client.merchantId, saleId, page);
-    const ledger = await this.refunds.readLedger(saleId);
+    const { documents: ledger, archive } = await this.refunds.readLedger(saleId);
+    if (archive !== null) throw refundArchived(archive);
     const left = leftOf(
       sale.type === 'sale' ? sale.document.lines : [],
       ledger.flatMap(({ lines }) => lines),

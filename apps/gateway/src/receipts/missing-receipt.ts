@@ -1,5 +1,5 @@
 import type { PrismaService } from '#database';
-import { findArchiveOf } from '#ledger';
+import { archivedWithin, findArchiveOf, type Span } from '#ledger';
 import { Problem } from '#problems';
 import { notFound } from '../http/own-id.js';
 
@@ -30,10 +30,21 @@ export function receiptArchived(archive: string): Problem {
   return new Problem('receipt_archived', detail);
 }
 
-/** For what asks about a time of which receipts have left: nothing of it would be whole. @param until of the newest that has */
-export function receiptsArchived(until: Date): Problem {
+/**
+ * For what asks about a time of which receipts have left: nothing of it would be whole.
+ * @throws Problem 410
+ */
+export async function expectWhole(database: Reading, merchantId: string, span: Span): Promise<void> {
+  const until = await archivedWithin(database, merchantId, span);
+  if (until === null) return;
   const detail =
-    `Receipts up to ${until.toISOString()} have left for the archive: ask about a later time, ` +
+    `Receipts of this time up to ${until.toISOString()} have left for the archive: ask about a later one, ` +
     'or have the operator of the gateway bring them back for a time.';
+  throw new Problem('receipt_archived', detail);
+}
+
+/** The sale was brought back, and a refund of it was not: what is left of a sale is counted from its refunds. */
+export function refundArchived(archive: string): Problem {
+  const detail = `A refund of the receipt is in the archive ${archive}: the operator of the gateway has to bring it back before.`;
   return new Problem('receipt_archived', detail);
 }

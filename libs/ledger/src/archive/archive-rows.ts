@@ -42,13 +42,20 @@ export async function abandonArchive(run: RunStatement, name: string): Promise<v
   await run(Prisma.sql`UPDATE archives SET state = 'abandoned' WHERE name = ${name} AND state = 'writing'`);
 }
 
-/** Counted by what stays of them: also those that an earlier process had removed. */
-export async function noteRemoved(run: RunStatement, name: string): Promise<void> {
+/**
+ * Counted by what stays of them: also those that an earlier process had removed.
+ * @param ids the smallest and the largest that it holds
+ */
+export async function noteRemoved(
+  run: RunStatement,
+  name: string,
+  ids: { first: string; last: string },
+): Promise<void> {
   const archived = Prisma.raw(`archived_${tableOfArchive(name)}`);
   await run(Prisma.sql`
     UPDATE archives SET state = 'removed', removed_at = now(),
                         removed = (SELECT count(*)::int4 FROM ${archived} k
-                                    WHERE k.id BETWEEN archives.first_id AND archives.last_id AND k.archive = archives.name)
+                                    WHERE k.id BETWEEN ${ids.first} AND ${ids.last} AND k.archive = archives.name)
      WHERE name = ${name} AND state = 'written'`);
 }
 
@@ -124,10 +131,16 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
 }
 
 /**
- * Rows of an archive, as they were; those that are here already stay as they are. A column that the table has got since has its default, one
- * that it has no more is in the file alone. @returns how many came back
+ * Rows of an archive, as they were; those that are here already stay as they are, and so do those that have left with a newer one since, which
+ * has them as they were then. A column that the table has got since has its default, one that it has no more is in the file alone.
+ * @returns how many came back
  */
-export async function restoreRows(run: RunStatement, table: ArchivedTable, lines: readonly string[]): Promise<number> {
+export async function restoreRows(run: RunStatement, archive: string, lines: readonly string[]): Promise<number> {
+  const table = tableOfArchive(archive);
+  const isNewest =
+    table === 'attempts' || table === 'receipts'
+      ? Prisma.sql`NOT EXISTS (SELECT FROM ${Prisma.raw(`archived_${table}`)} k WHERE k.id = r.id AND k.archive <> ${archive})`
+      : Prisma.sql`true`;
   const columns = await run<{ name: string }>(Prisma.sql`
     SELECT attname::text AS name FROM pg_attribute
      WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
@@ -139,6 +152,7 @@ export async function restoreRows(run: RunStatement, table: ArchivedTable, lines
       INSERT INTO ${Prisma.raw(table)} (${Prisma.raw(into.join(', '))})
       SELECT ${Prisma.raw(from.join(', '))}
         FROM unnest(${alike}::text[]) AS line, jsonb_populate_record(NULL::${Prisma.raw(table)}, line::jsonb) AS r
+       WHERE ${isNewest}
       ON CONFLICT DO NOTHING RETURNING 1`);
     cameBack += rows.length;
   }

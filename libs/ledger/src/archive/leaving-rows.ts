@@ -3,7 +3,7 @@ import type { RunStatement } from '../attempts/hold-from-copy.js';
 import { digestOfLine } from './archive-files.js';
 
 /**
- * Whose rows leave one by one, as only the row itself says whether it may: `…_may_leave` of the database. Attempts come first: a receipt
+ * Whose rows leave one by one, as only the row itself says whether it may (`attempt_may_leave` and `receipts_that_may_leave` of the database). Attempts come first: a receipt
  * stays as long as it has any.
  */
 export const LEAVING_TABLES = ['attempts', 'receipts'] as const;
@@ -11,12 +11,6 @@ export type LeavingTable = (typeof LEAVING_TABLES)[number];
 
 /** Of ids, by which rows are in the order of their making. */
 export const LEAVING_PREFIX: Readonly<Record<LeavingTable, string>> = { attempts: 'att', receipts: 'rcp' };
-
-/** A row that was read in its order; null: it stays for now. */
-export interface ScannedRow {
-  id: string;
-  line: string | null;
-}
 
 /** Which of its rows a statement reads, and what is old. */
 export interface Scan {
@@ -26,43 +20,95 @@ export interface Scan {
   limit: number;
 }
 
+/** What is to leave of a scan, and where the next one goes on; null: there are no more. */
+export interface Scanned {
+  due: { id: string; line: string }[];
+  last: string | null;
+}
+
 interface Parts {
   table: Prisma.Sql;
-  /** Of a row `a`. */
-  line: Prisma.Sql;
+  /** Whether a row `p` of `page` is to leave. */
   mayLeave: (before: Date) => Prisma.Sql;
+  /** What leaves with it, itself among them: `id` and `line`, in their order. */
+  lines: Prisma.Sql;
 }
 
 const PARTS: Readonly<Record<LeavingTable, Parts>> = {
-  attempts: partsOf('attempts', 'attempt'),
-  receipts: partsOf('receipts', 'receipt'),
+  attempts: {
+    table: Prisma.raw('attempts'),
+    mayLeave: (before) => Prisma.sql`attempt_may_leave(p.whole, ${before}::timestamptz)`,
+    lines: Prisma.raw('SELECT p.id, attempt_line(p.whole) AS line'),
+  },
+  // A refund leaves with its sale. Those of a page are judged together: one by one each takes several times as long.
+  receipts: {
+    table: Prisma.raw('receipts'),
+    mayLeave: (before) => Prisma.sql`
+      p.id = ANY (ARRAY(SELECT receipts_that_may_leave(
+        ARRAY(SELECT o.id FROM page o WHERE NOT EXISTS (SELECT FROM receipts s WHERE s.id = (o.whole).refund_of)),
+        ${before}::timestamptz)))`,
+    lines: Prisma.raw(`
+      SELECT p.id, receipt_line(p.whole) AS line
+      UNION ALL
+      (SELECT f.id, receipt_line(f) FROM receipts f WHERE f.refund_of = p.id ORDER BY f.id)`),
+  },
 };
 
-function partsOf(table: LeavingTable, one: string): Parts {
+/** The rows of a scan as `page`, and whether one `p` of them is to leave. */
+function scanOf(of: LeavingTable, { after, upTo, before, limit }: Scan): { page: Prisma.Sql; isDue: Prisma.Sql } {
+  const { table, mayLeave } = PARTS[of];
   // A row that is here came back, and its archive will take it again. One that this archive did not take leaves with another.
   const stands = Prisma.raw(
-    `EXISTS (SELECT FROM archived_${table} k JOIN archives r ON r.name = k.archive WHERE k.id = a.id AND r.state <> 'removed')`,
+    `EXISTS (SELECT FROM archived_${of} k JOIN archives r ON r.name = k.archive WHERE k.id = p.id AND r.state <> 'removed')`,
   );
-  const mayLeave = Prisma.raw(`${one}_may_leave`);
   return {
-    ...{ table: Prisma.raw(table), line: Prisma.raw(`${one}_line(a)`) },
-    mayLeave: (before) => Prisma.sql`(${mayLeave}(a, ${before}::timestamptz) AND NOT ${stands})`,
+    page: Prisma.sql`
+      page AS MATERIALIZED (
+        SELECT a.id, a.created_at, a AS whole FROM ${table} a
+         WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4
+      )`,
+    isDue: Prisma.sql`(${mayLeave(before)} AND NOT ${stands})`,
   };
 }
 
 /**
- * The next rows in the order of their ids, with what an archive would hold of them. So many are read, however few of them may leave: a
- * statement takes no longer where years of them stay.
+ * What an archive would hold of the next rows in the order of their ids. So many are read, however few of them may leave: a statement takes no
+ * longer where years of them stay.
  */
-export function scanRows(
-  run: RunStatement,
-  of: LeavingTable,
-  { after, upTo, before, limit }: Scan,
-): Promise<ScannedRow[]> {
-  const { table, line, mayLeave } = PARTS[of];
-  return run<ScannedRow>(Prisma.sql`
-    SELECT a.id, CASE WHEN ${mayLeave(before)} THEN ${line} END AS line
-      FROM ${table} a WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4`);
+export async function scanRows(run: RunStatement, of: LeavingTable, scan: Scan): Promise<Scanned> {
+  const { page, isDue } = scanOf(of, scan);
+  const rows = await run<{ page_id: string; id: string | null; line: string | null }>(Prisma.sql`
+    WITH ${page}
+    SELECT p.id AS page_id, x.id, x.line
+      FROM page p LEFT JOIN LATERAL (SELECT l.id, l.line FROM (${PARTS[of].lines}) l WHERE ${isDue}) x ON true
+     ORDER BY p.id, x.id IS DISTINCT FROM p.id, x.id`);
+  const isAtEnd = new Set(rows.map((row) => row.page_id)).size < scan.limit;
+  return {
+    due: rows.flatMap(({ id, line }) => (id === null || line === null ? [] : [{ id, line }])),
+    last: isAtEnd ? null : (rows.at(-1)?.page_id ?? null),
+  };
+}
+
+/** Lines of an archive in groups of so many and a few more: a sale and its refunds, which follow it, are never parted. */
+export async function* inFamilies(
+  groups: AsyncIterable<readonly string[]>,
+  atLeast: number,
+): AsyncGenerator<readonly string[]> {
+  let waiting: string[] = [];
+  for await (const group of groups)
+    for (const line of group) {
+      if (waiting.length >= atLeast && !isRefund(line)) {
+        yield waiting;
+        waiting = [];
+      }
+      waiting.push(line);
+    }
+  if (waiting.length > 0) yield waiting;
+}
+
+function isRefund(line: string): boolean {
+  const { refund_of: sale = null } = JSON.parse(line) as { refund_of?: unknown };
+  return sale !== null;
 }
 
 /** Only rows that are still what these lines say. @returns how many have left */
@@ -73,7 +119,7 @@ export async function removeArchived(
 ): Promise<number> {
   const remove = Prisma.raw(`remove_archived_${of}`);
   const [row] = await run<{ removed: number }>(
-    Prisma.sql`SELECT ${remove}(${name}, ${lines.map(idOf)}::text[], ${lines.map(digestOfLine)}::text[]) AS removed`,
+    Prisma.sql`SELECT ${remove}(${name}, ${lines.map(idOfLine)}::text[], ${lines.map(digestOfLine)}::text[]) AS removed`,
   );
   return row?.removed ?? 0;
 }
@@ -86,22 +132,19 @@ export interface DueReading {
   last: string | null;
 }
 
-export async function readDue(
-  run: RunStatement,
-  of: LeavingTable,
-  { after, upTo, before, limit }: Scan,
-): Promise<DueReading> {
-  const { table, mayLeave } = PARTS[of];
+export async function readDue(run: RunStatement, of: LeavingTable, scan: Scan): Promise<DueReading> {
+  const { page, isDue } = scanOf(of, scan);
   const [row] = await run<{ behind: number | null; last: string | null; read: number }>(Prisma.sql`
-    SELECT extract(epoch FROM ${before}::timestamptz - min(b.created_at) FILTER (WHERE b.may_leave))::float8 AS behind,
-           max(b.id) AS last, count(*)::int4 AS read
-      FROM (SELECT a.id, a.created_at, ${mayLeave(before)} AS may_leave FROM ${table} a
-             WHERE a.id > ${after} AND a.id < ${upTo} ORDER BY a.id LIMIT ${limit}::int4) b`);
+    WITH ${page}
+    SELECT extract(epoch FROM ${scan.before}::timestamptz - min(p.created_at) FILTER (WHERE ${isDue}))::float8 AS behind,
+           max(p.id) AS last, count(*)::int4 AS read
+      FROM page p`);
   if (!row) throw new Error('the database returned nothing');
-  return { behind: row.behind, last: row.read < limit ? null : row.last };
+  return { behind: row.behind, last: row.read < scan.limit ? null : row.last };
 }
 
-function idOf(line: string): string {
+/** @throws for a line that is none of an archive */
+export function idOfLine(line: string): string {
   const { id } = JSON.parse(line) as { id?: unknown };
   if (typeof id !== 'string') throw new Error('a line of an archive has no id');
   return id;

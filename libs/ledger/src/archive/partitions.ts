@@ -1,7 +1,12 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
 import type { ArchivedTable } from './archive-files.js';
-import type { ScannedRow } from './leaving-rows.js';
+
+/** A row that was read in its order; null: there is nothing to keep of it. */
+interface ReadRow {
+  id: string;
+  line: string | null;
+}
 
 /** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
 export const PARTITIONED_TABLES = [
@@ -70,10 +75,8 @@ export function releasedPartitions(run: RunStatement): Promise<ReleasedPartition
 export function readReleasedRows(
   run: RunStatement,
   { partition, after, limit }: { partition: string; after: string; limit: number },
-): Promise<ScannedRow[]> {
-  return run<ScannedRow>(
-    Prisma.sql`SELECT id, line FROM read_released_partition(${partition}, ${after}, ${limit}::int4)`,
-  );
+): Promise<ReadRow[]> {
+  return run<ReadRow>(Prisma.sql`SELECT id, line FROM read_released_partition(${partition}, ${after}, ${limit}::int4)`);
 }
 
 /** @returns false: it holds something else than its archives, or is to be archived by others, and stays */

@@ -4,7 +4,7 @@ import type { Statements } from '../statements.js';
 type Reading = Pick<Statements, '$queryRaw'>;
 
 /** Of what stays of a receipt `k`: the receipt has not been brought back. */
-const IS_AWAY = Prisma.sql`NOT EXISTS (SELECT FROM receipts r WHERE r.id = k.id)`;
+export const IS_AWAY = Prisma.sql`NOT EXISTS (SELECT FROM receipts r WHERE r.id = k.id)`;
 
 /**
  * The archive that has a receipt of this merchant; null: it is here, or there never was one.
@@ -29,16 +29,24 @@ export async function findArchiveOfExternalId(
   return row?.archive ?? null;
 }
 
-/** When the newest receipt was registered, or made, that is in an archive; null: all that the merchant ever had is here. */
-export async function archivedUntil(database: Reading, merchantId: string): Promise<Date | null> {
-  const [row] = await database.$queryRaw<{ last_at: Date }[]>`
-    SELECT k.last_at FROM archived_receipts k
-     WHERE k.merchant_id = ${merchantId} AND ${IS_AWAY} ORDER BY k.last_at DESC LIMIT 1`;
-  return row?.last_at ?? null;
+/** A time, from within it to without it; null: without a bound. */
+export interface Span {
+  of: 'created_at' | 'registered_at';
+  from: Date | null;
+  to: Date | null;
 }
 
-/** As SQL: the archive that has a refund of this sale which has not been brought back; null: all that there were are here. */
-export function archiveOfRefund(saleId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    (SELECT k.archive FROM archived_receipts k WHERE k.refund_of = ${saleId} AND ${IS_AWAY} LIMIT 1)`;
+/** When the newest receipt of a span was made or registered that is in an archive; null: all of the span are here. */
+export async function archivedWithin(
+  database: Reading,
+  merchantId: string,
+  { of, from, to }: Span,
+): Promise<Date | null> {
+  const time = Prisma.raw(`k.${of}`);
+  const [row] = await database.$queryRaw<{ at: Date }[]>`
+    SELECT ${time} AS at FROM archived_receipts k
+     WHERE k.merchant_id = ${merchantId} AND ${time} IS NOT NULL
+       AND (${from}::timestamptz IS NULL OR ${time} >= ${from}) AND (${to}::timestamptz IS NULL OR ${time} < ${to})
+       AND ${IS_AWAY} ORDER BY ${time} DESC LIMIT 1`;
+  return row?.at ?? null;
 }

@@ -1,6 +1,7 @@
 import { LEDGER_REFUND, Prisma } from '#database';
 import type { StoredIdentity } from '../accept/new-receipt.js';
 import type { HotStatements, Statements } from '../statements.js';
+import { IS_AWAY } from './archived-receipts.js';
 import { RECEIPT_COLUMNS, type ReceiptRow } from './receipt-row.js';
 
 type Reading = Pick<Statements, '$queryRaw'>;
@@ -38,11 +39,23 @@ export async function findSettled(database: Reading, ids: readonly string[]): Pr
   return rows.map((row) => row.id);
 }
 
-/** Documents of all refunds that hold a part of the sale. Under the sale's lock it sees who had the lock before. */
-export async function refundsOf(database: Reading, saleId: string): Promise<ReceiptRow['document'][]> {
-  const rows = await database.$queryRaw<Pick<ReceiptRow, 'document'>[]>`
-      SELECT f.document FROM receipts f WHERE f.refund_of = ${saleId} AND ${LEDGER_REFUND} ORDER BY f.id`;
-  return rows.map(({ document }) => document);
+/**
+ * Documents of all refunds that hold a part of the sale. Under the sale's lock it sees who had the lock before. Of a sale that was brought back
+ * from an archive a refund may not be: where it is, in the same snapshot, so that none is between here and there.
+ */
+export async function refundsOf(
+  database: Reading,
+  saleId: string,
+): Promise<{ documents: ReceiptRow['document'][]; archive: string | null }> {
+  const rows = await database.$queryRaw<{ document: ReceiptRow['document'] | null; archive: string | null }[]>`
+      SELECT f.document, NULL AS archive, f.id FROM receipts f WHERE f.refund_of = ${saleId} AND ${LEDGER_REFUND}
+      UNION ALL
+      (SELECT NULL, k.archive, k.id FROM archived_receipts k WHERE k.refund_of = ${saleId} AND ${IS_AWAY} LIMIT 1)
+      ORDER BY id`;
+  return {
+    documents: rows.flatMap(({ document }) => (document === null ? [] : [document])),
+    archive: rows.find(({ archive }) => archive !== null)?.archive ?? null,
+  };
 }
 
 /** Receipts of any merchant by their ids, in no order; those that are not there are left out. */

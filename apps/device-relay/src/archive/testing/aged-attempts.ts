@@ -48,10 +48,7 @@ export const sell = (sale: OldSale = {}): Promise<{ receiptId: string; attemptId
 /** The newest attempt of each register stays; this one does. */
 export const newest = (): Promise<unknown> => sell({ daysAgo: 1 });
 
-export function keeperIn(
-  settings: Partial<ArchiveSettings>,
-  options: Partial<ArchiveOptions> = {},
-): ArchiveKeeper {
+export function keeperIn(settings: Partial<ArchiveSettings>, options: Partial<ArchiveOptions> = {}): ArchiveKeeper {
   const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: { attempts: 395, receipts: 3_000 }, ...options };
   return new ArchiveKeeper(at.database.url, archiveIn(settings), all, logger);
 }
@@ -87,7 +84,7 @@ export async function restoreAll(): Promise<number> {
   let cameBack = 0;
   for (const { name } of await archives()) {
     expect(await beginRestore(run, name)).toBe(true);
-    cameBack += await restoreRows(run, 'attempts', await linesOf(name));
+    cameBack += await restoreRows(run, name, await linesOf(name));
   }
   return cameBack;
 }

@@ -1,4 +1,4 @@
-import { beginRestore, restoreRows, tableOfArchive } from '#ledger';
+import { beginRestore, restoreRows } from '#ledger';
 import { archives, at, keeper, linesOf, run, runToEnd, sell } from './aged-attempts.js';
 import type { OldSale } from './old-sales.js';
 
@@ -31,7 +31,7 @@ export async function restoreAll(): Promise<number> {
   let cameBack = 0;
   for (const { name } of await archives()) {
     if (!(await beginRestore(run, name))) throw new Error(`${name} is not restored`);
-    cameBack += await restoreRows(run, tableOfArchive(name), await linesOf(name));
+    cameBack += await restoreRows(run, name, await linesOf(name));
   }
   return cameBack;
 }

@@ -4,10 +4,10 @@ import {
   archiveOf,
   beginRestore,
   findArchive,
+  inFamilies,
   isArchiveName,
   listArchives,
   restoreRows,
-  tableOfArchive,
   type ArchiveFiles,
   type ArchiveRow,
   type ArchiveSettings,
@@ -101,8 +101,8 @@ export class ArchiveCommands {
       return { result: null, action: 'archive.restore', targetId: name, before, after };
     });
     let cameBack = 0;
-    for await (const lines of this.files().read(name, AT_ONCE))
-      cameBack += await restoreRows(this.statements(), tableOfArchive(name), lines);
+    for await (const lines of inFamilies(this.files().read(name, AT_ONCE), AT_ONCE))
+      cameBack += await restoreRows(this.statements(), name, lines);
     return { name, rows: archive.rows, came_back: cameBack };
   }
 

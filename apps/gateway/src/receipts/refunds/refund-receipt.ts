@@ -10,7 +10,7 @@ import { callerGone, type IsCallerGone } from '../../http/caller-gone.js';
 import { CALLBACK_SECRET_MISSING } from '../callback-fault.js';
 import { acceptedRow } from '../accepted-row.js';
 import { judgeConflict } from '../accept-receipts.js';
-import { missingReceipt } from '../missing-receipt.js';
+import { missingReceipt, refundArchived } from '../missing-receipt.js';
 import { isLost, outcomeUnclear } from '../outcome-unclear.js';
 import { ReceiptRepository } from '../receipt.repository.js';
 import { ReceiptWait } from '../receipt-wait.js';
@@ -142,11 +142,10 @@ export class RefundReceipt {
     const { sale } = around;
     const locked = await this.refunds.lockSale(tx, sale.id);
     if (!locked) throw await missingReceipt(tx, identity.merchantId, sale.id);
-    // What is left of the sale is counted from its refunds.
-    if (locked.archive_of_refund !== null) throw refundArchived(locked.archive_of_refund);
     const refundInfo = refundInfoOf(locked);
     if (isGiven(body.callback_url) && !locked.has_callback_secret) throw Problem.fromErrors([CALLBACK_SECRET_MISSING]);
-    const ledger = await refundsOf(tx, sale.id);
+    const { documents: ledger, archive } = await refundsOf(tx, sale.id);
+    if (archive !== null) throw refundArchived(archive);
     const { recorded_fields: recordedFields, omits_fields: omits } = locked;
     const composed = composeRefund({
       ...{ sale: sale.document, refundInfo, ledger, body },
@@ -211,12 +210,6 @@ function refusalOf(error: unknown): unknown {
   if (!isDatabaseBusy(error)) return error;
   const detail = 'Another refund of this receipt is being written; nothing was stored.';
   return new Problem('service_unavailable', detail, { cause: error });
-}
-
-/** The sale was brought back, and a refund of it was not. */
-function refundArchived(archive: string): Problem {
-  const detail = `A refund of the receipt is in the archive ${archive}: the operator of the gateway has to bring it back before.`;
-  return new Problem('receipt_archived', detail);
 }
 
 /** No device of ours had the sale: its payment provider did, and refunds it as well. */

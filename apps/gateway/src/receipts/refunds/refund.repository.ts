@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
+import { SalesDatabase, type Prisma } from '#database';
 import {
   knownFiscalFields,
   type FiscalField,
@@ -7,7 +7,7 @@ import {
   type ReceiptType,
   type VatRule,
 } from '#fiscal-domain';
-import { archiveOfRefund, RECEIPT_COLUMNS, refundsOf, type ReceiptRow } from '#ledger';
+import { RECEIPT_COLUMNS, refundsOf, type ReceiptRow } from '#ledger';
 
 type Tx = Prisma.TransactionClient;
 
@@ -24,8 +24,6 @@ export interface LockedSale {
   recorded_fields: FiscalField[] | null;
   /** Its merchant has what a register does not take left out. */
   omits_fields: boolean;
-  /** Of a sale that was brought back: where one of its refunds still is. */
-  archive_of_refund: string | null;
 }
 
 /** The device that has the terminal which sold. */
@@ -48,14 +46,13 @@ export class RefundRepository {
       SELECT status, type, terminal_id, receipt_seq, fiscal_sign, verification_url,
              EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = merchant_id) AS has_callback_secret, recorded_fields,
              coalesce((SELECT m.settings ->> 'unsupported_fields' = 'omit' FROM merchants m WHERE m.id = merchant_id),
-                      false) AS omits_fields,
-             ${archiveOfRefund(Prisma.sql`receipts.id`)} AS archive_of_refund
+                      false) AS omits_fields
         FROM receipts WHERE id = ${saleId} FOR NO KEY UPDATE`;
     return rows[0] ?? null;
   }
 
   /** Outside of any transaction: what it says may be old when it arrives. */
-  readLedger(saleId: string): Promise<StoredReceiptDocument[]> {
+  readLedger(saleId: string): ReturnType<typeof refundsOf> {
     return refundsOf(this.prisma, saleId);
   }
 

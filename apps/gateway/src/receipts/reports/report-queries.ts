@@ -1,10 +1,9 @@
 import { IsIn, IsOptional } from 'class-validator';
 import { Prisma, type PrismaService } from '#database';
-import { archivedUntil } from '#ledger';
 import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsDay, IsPlainText } from '../../http/query-rules.js';
-import { receiptsArchived } from '../missing-receipt.js';
+import { expectWhole } from '../missing-receipt.js';
 
 export const TURNOVER_GROUPS = ['day', 'device', 'branch', 'cashier', 'vat'] as const;
 export type TurnoverGroup = (typeof TURNOVER_GROUPS)[number];
@@ -80,14 +79,13 @@ export function periodOf(query: { from?: string; to?: string }, now: Date): Peri
   return { from: dayOf(fromMs), to: dayOf(toMs), fromMs, endMs: toMs + DAY_MS };
 }
 
-/** @throws Problem 410: receipts of the period have left for an archive */
-export async function expectWhole(
+/** @throws Problem 410: receipts that were registered in the period have left for an archive */
+export function expectWholePeriod(
   database: Pick<PrismaService, '$queryRaw'>,
   merchantId: string,
-  { fromMs }: Period,
+  { fromMs, endMs }: Pick<Period, 'fromMs' | 'endMs'>,
 ): Promise<void> {
-  const until = await archivedUntil(database, merchantId);
-  if (until !== null && fromMs <= until.getTime()) throw receiptsArchived(until);
+  return expectWhole(database, merchantId, { of: 'registered_at', from: new Date(fromMs), to: new Date(endMs) });
 }
 
 function startOf(day: string): number {

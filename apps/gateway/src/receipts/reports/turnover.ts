@@ -3,7 +3,7 @@ import { Prisma, ReportReads } from '#database';
 import { Problem } from '#problems';
 import { systemClock } from '#runtime';
 import {
-  expectWhole,
+  expectWholePeriod,
   inItsTurn,
   periodOf,
   type Period,
@@ -56,8 +56,10 @@ export class Turnover {
   async report(merchantId: string, query: TurnoverQuery): Promise<TurnoverView> {
     const period = periodOf(query, systemClock.now());
     const rows = await this.reads.read(async (database) => {
-      await expectWhole(database, merchantId, period);
-      return database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period));
+      const summed = await database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period));
+      // After they were read: what leaves meanwhile is seen.
+      await expectWholePeriod(database, merchantId, period);
+      return summed;
     });
     const data = rows.map((row) => rowView(row, query.by === 'vat'));
     return { by: query.by, from: period.from, to: period.to, data, next_cursor: null };

@@ -12,7 +12,7 @@ import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../../goods
 import { LOGGER } from '../../tokens.js';
 import type { ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
-import { ascendingPageStatement, pageStatement, type PageEnd } from './search-receipts.js';
+import { ascendingPageStatement, expectAllHere, pageStatement, type PageEnd } from './search-receipts.js';
 import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
 /** At the same time in this process: each holds a connection for as long as its reader takes. */
@@ -95,23 +95,24 @@ export class ExportReceipts implements OnModuleDestroy {
   ): Promise<{ reader: PageReader<ReceiptRow>; stream: Readable }> {
     const reader = await openReader(from, filter);
     try {
-      return { reader, stream: await this.streamOf(reader, format) };
+      const expectWhole = (): Promise<void> => expectAllHere(from.database, filter);
+      return { reader, stream: await this.streamOf({ reader, expectWhole }, format) };
     } catch (error) {
       await reader.close();
       throw error;
     }
   }
 
-  private async streamOf(reader: PageReader<ReceiptRow>, format: ExportFormat): Promise<Readable> {
+  private async streamOf(pages: Pages, format: ExportFormat): Promise<Readable> {
     const viewOf = (row: ReceiptRow): ReceiptView => receiptView(row, this.urls.urlOf(row.id));
     const cells = (row: ReceiptRow): Cell[] => cellsOf(row, this.urls.urlOf(row.id));
     switch (format) {
       case 'ndjson':
-        return textStream(await opened(reader, () => linesOf((row) => `${JSON.stringify(viewOf(row))}\n`)));
+        return textStream(await opened(pages, () => linesOf((row) => `${JSON.stringify(viewOf(row))}\n`)));
       case 'csv':
-        return textStream(await opened(reader, () => linesOf((row) => csvLine(cells(row)))), CSV_HEAD);
+        return textStream(await opened(pages, () => linesOf((row) => csvLine(cells(row)))), CSV_HEAD);
       case 'xlsx':
-        return xlsxWorkbook(await opened(reader, () => sheetOf(cells)), { head: HEAD });
+        return xlsxWorkbook(await opened(pages, () => sheetOf(cells)), { head: HEAD });
     }
   }
 }
@@ -132,6 +133,13 @@ async function openReader(
   );
 }
 
+/** Of one export. */
+interface Pages {
+  reader: PageReader<ReceiptRow>;
+  /** @throws Problem 410 where receipts of its time have left */
+  expectWhole: () => Promise<void>;
+}
+
 /** Takes rows one by one, each bytes at once; what it has made of them so far is handed out once. */
 interface Batch<Made> {
   add: (row: ReceiptRow) => void;
@@ -150,7 +158,7 @@ function sheetOf(cellsOfRow: (row: ReceiptRow) => Cell[]): Batch<SheetPiece> {
 
 /** All pages; the first one is there when this resolves, so that a query that fails is a problem and no half file. */
 async function opened<Made>(
-  reader: PageReader<ReceiptRow>,
+  { reader, expectWhole }: Pages,
   newBatch: () => Batch<Made>,
 ): Promise<AsyncGenerator<Made>> {
   const read = async (): Promise<Made | null> => {
@@ -158,16 +166,18 @@ async function opened<Made>(
     return (await reader.next(batch.add)) === 0 ? null : batch.take();
   };
   const first = await read();
-  return batchesOf(reader, first, read);
+  return batchesOf({ reader, expectWhole }, first, read);
 }
 
 async function* batchesOf<Made>(
-  reader: PageReader<ReceiptRow>,
+  { reader, expectWhole }: Pages,
   first: Made | null,
   read: () => Promise<Made | null>,
 ): AsyncGenerator<Made> {
   try {
     for (let batch = first; batch !== null; batch = await read()) yield batch;
+    // What has left for an archive meanwhile is missing in it: it ends as one that was cut off.
+    await expectWhole();
   } finally {
     await reader.close();
   }

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ListReads, Prisma, type PrismaService } from '#database';
 import { isId, normaliseText } from '#fiscal-domain';
-import { archivedUntil, findArchiveOfExternalId, RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
+import { findArchiveOfExternalId, RECEIPT_COLUMNS, type ReceiptRow, type Span } from '#ledger';
 import { Problem } from '#problems';
 import { pageRequest, type Page } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
-import { receiptArchived, receiptsArchived } from '../missing-receipt.js';
+import { expectWhole, receiptArchived } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { conditionsOf, isByRegistration, isWithoutFilter, type ReceiptFilter } from './receipt-filter.js';
@@ -35,17 +35,23 @@ export class SearchReceipts {
 
   /** Codes become ids. What is not the merchant's own simply finds nothing. @throws Problem 410 */
   filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
-    return this.reads.read((database) => wholeFilter(database, merchantId, query));
+    return this.reads.read(async (database) => {
+      const filter = await filterOf(database, merchantId, query);
+      await expectAllHere(database, filter);
+      return filter;
+    });
   }
 
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
-    const filter = await wholeFilter(database, merchantId, query);
+    const filter = await filterOf(database, merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
     const kept = keptPage(filter, after, limit);
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
     const rows = kept
       ? await database.queryHot<ReceiptRow>(kept)
       : await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
+    // After they were read: what leaves meanwhile is seen.
+    await expectAllHere(database, filter);
     if (rows.length === 0) await refuseArchived(database, filter);
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
@@ -56,17 +62,16 @@ export class SearchReceipts {
   }
 }
 
-/** @throws Problem 410: the filter names a time from which on some have left: what it finds would not be all */
-async function wholeFilter(
-  database: PrismaService,
-  merchantId: string,
-  query: ReceiptFilterQuery,
-): Promise<ReceiptFilter> {
-  const filter = await filterOf(database, merchantId, query);
-  const from = filter.registeredFrom ?? filter.createdFrom;
-  const until = from === null ? null : await archivedUntil(database, merchantId);
-  if (from !== null && until !== null && from <= until) throw receiptsArchived(until);
-  return filter;
+/** @throws Problem 410: the filter names a time of which some have left: what it finds would not be all */
+export async function expectAllHere(
+  database: Pick<PrismaService, '$queryRaw'>,
+  { merchantId, createdFrom, createdTo, registeredFrom, registeredTo }: ReceiptFilter,
+): Promise<void> {
+  const spans: Span[] = [
+    { of: 'created_at', from: createdFrom, to: createdTo },
+    { of: 'registered_at', from: registeredFrom, to: registeredTo },
+  ];
+  for (const span of spans) if (span.from !== null || span.to !== null) await expectWhole(database, merchantId, span);
 }
 
 /** What was sold under an external id must not pass for what never was. @throws Problem 410 */
