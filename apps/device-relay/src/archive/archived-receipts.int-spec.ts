@@ -3,7 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { archiveIn, openFolder } from '../../../../libs/ledger/src/testing/archive-places.js';
-import { beginRestore, restoreRows } from '#ledger';
+import { Prisma } from '#database';
+import { archivedWithin, beginRestore, restoreRows } from '#ledger';
 import { ArchiveLag } from './archive-lag.js';
 import {
   archives,
@@ -247,6 +248,44 @@ test('how far the archive is behind says receipts that may leave, and no others'
   const behind = await lag.read(run);
   expect(behind).toBeGreaterThan(0.99 * 86_400);
   expect(behind).toBeLessThan(1.1 * 86_400);
+});
+
+test('whether receipts of a time have left is read by an index, however many a merchant has there', async () => {
+  await at.owner.query(`
+    INSERT INTO archives (name, state) VALUES ('receipts-x', 'removed');
+    INSERT INTO archived_receipts (id, merchant_id, client_id, operation, body_hash, created_at, registered_at, archive)
+    SELECT 'rcp_' || n, 'mer_1', 'cli_1', 'receipts', '', now() - make_interval(days => n), now() - make_interval(days => n), 'receipts-x'
+      FROM generate_series(1, 20000) AS n;
+    ANALYZE archived_receipts`);
+  const [from, to] = [new Date(), new Date(Date.now() + 86_400_000)];
+  for (const [span, index] of [
+    [{ of: 'created_at', from, to }, 'archived_receipts_merchant_id_created_at_idx'],
+    [{ of: 'created_at', from, to: null }, 'archived_receipts_merchant_id_created_at_idx'],
+    [{ of: 'registered_at', from, to: null }, 'archived_receipts_by_registration'],
+    [{ of: 'registered_at', from: null, to: new Date(0) }, 'archived_receipts_by_registration'],
+  ] as const) {
+    const plans: string[] = [];
+    const explain = async ({ text, values }: Prisma.Sql): Promise<never[]> => {
+      // As a statement whose plan is kept: of one that is planned for its values much is folded away.
+      await at.programs.query(`SET plan_cache_mode = force_generic_plan; DEALLOCATE ALL; PREPARE asked AS ${text}`);
+      const given = values.map((value) =>
+        pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value)),
+      );
+      const { rows } = await at.programs.query<{ 'QUERY PLAN': string }>(`EXPLAIN EXECUTE asked (${given.join(', ')})`);
+      plans.push(rows.map((row) => row['QUERY PLAN']).join(' '));
+      return [];
+    };
+    const database = {
+      $queryRaw: (parts: TemplateStringsArray, ...values: unknown[]) => explain(Prisma.sql(parts, ...values)),
+    };
+    await archivedWithin(database as unknown as Parameters<typeof archivedWithin>[0], 'mer_1', span);
+    expect(plans[0]).toMatch(
+      new RegExp(
+        `Index (Only )?Scan Backward using ${index}.*Index Cond: \\(\\(merchant_id = .*AND \\(${span.of} [<>]`,
+      ),
+    );
+  }
+  await at.programs.query('RESET plan_cache_mode');
 });
 
 test('the longest that may be kept is for ever: nothing leaves, and nothing fails', async () => {
