@@ -1,8 +1,15 @@
 // Promise: every merchant's events become deliveries in their turn, whatever backlog or fault others have.
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { PrismaService } from '#database';
-import { createTestDatabase, earlierTransactionsEnded, type TestDatabase, testClient } from '#database/testing';
+import {
+  createTestDatabase,
+  earlierTransactionsEnded,
+  sampleDocument,
+  testClient,
+  type TestDatabase,
+} from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { AddressBook } from '../messages/address-book.js';
@@ -93,6 +100,33 @@ test('a merchant with a long backlog leaves the round to the others, and is done
     rows.map(({ eventPosition }) => eventPosition).sort((a, b) => (a < b ? -1 : 1)),
   );
   expect(new Set(rows.map(({ eventId }) => eventId)).size).toBe(5_000);
+});
+
+test('receipts are read by their keys, however many there are', async () => {
+  await owner.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin)
+     SELECT 'rcp_' || n, 'mer_1', 'cli_1', 'receipts', '', 'sale', 'rejected', $1, 1, 0 FROM generate_series(1, 100000) AS n`,
+    [sampleDocument()],
+  );
+  const read = async (): Promise<unknown> => {
+    await owner.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await owner.query(`SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'receipts'`);
+    return rows[0];
+  };
+  const ids = await merchants(20);
+  await publish(ids, 1_000);
+  await endpointFor(ids);
+  await owner.query('ANALYZE receipts');
+  await owner.query('ANALYZE events');
+  const before = await read();
+  // Sessions say what they have read when they are at rest, or end.
+  const ended = testClient(database.url, 1);
+  await new PlanDeliveries(ended, new EventHorizon(ended, LOG), new PlanMessages(book), LOG).execute();
+  await ended.$disconnect();
+  await delay(100);
+  expect(await withDeliveries(ids)).toEqual(ids);
+  expect(await read()).toEqual(before);
+  await owner.query('DELETE FROM receipts');
 });
 
 test('one whose deliveries cannot be made does not keep the others waiting', async () => {
