@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchAcceptMany } from './accept-many.js';
+import { benchArchive } from './archive.js';
 import { benchAtRest } from './at-rest.js';
 import { benchAuth } from './auth.js';
 import { benchCatalog } from './catalog.js';
@@ -46,6 +47,10 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         : { rounds: 5, seconds: 10, merchants: 300, cashiers: 10_000 },
     )),
   ],
+  archive: (quick) =>
+    benchArchive(
+      quick ? { rows: 200_000, rounds: 2, leaving: 2_000 } : { rows: 1_000_000, rounds: 5, leaving: 10_000 },
+    ),
   latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
   register: (quick) =>
