@@ -63,7 +63,6 @@ export {
   type ArchiveRow,
 } from './archive/archive-rows.js';
 export {
-  idOfLine,
   inFamilies,
   LEAVING_PREFIX,
   LEAVING_TABLES,
@@ -144,6 +143,7 @@ export {
   findReceipt,
   findReceipts,
   findSettled,
+  holdReceipt,
   isRegistered,
   refundsOf,
   type Buyer,

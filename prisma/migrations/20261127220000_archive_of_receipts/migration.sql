@@ -55,6 +55,7 @@ BEGIN
        WHERE r.status NOT IN ('registered', 'rejected', 'cancelled') OR r.ofd_status IS NOT DISTINCT FROM 'pending' OR r.payment_id IS NOT NULL
           OR r.created_at >= before OR r.updated_at >= before
           OR EXISTS (SELECT FROM attempts t WHERE t.receipt_id = r.id)
+          OR (y.member <> y.of AND EXISTS (SELECT FROM receipts w WHERE w.refund_of = r.id))
           OR EXISTS (SELECT FROM messages m WHERE m.receipt_id = r.id AND m.state IN ('pending', 'sending', 'unclear'))
           OR (r.receipt_seq IS NOT NULL
               AND NOT EXISTS (SELECT FROM registration_claims c
@@ -107,6 +108,21 @@ BEGIN
   RETURN removed;
 END $$;
 REVOKE EXECUTE ON FUNCTION remove_archived_receipts(text, text[], text[]) FROM PUBLIC;
+
+-- Which of these rows have left with this archive and with no newer one. They are held until the caller's transaction ends, and a removal for another
+-- archive that is under way is waited for: what comes back is never older than what has left.
+CREATE FUNCTION rows_of_archive(of_table text, of_archive text, ids text[]) RETURNS text[]
+  LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+AS $$
+BEGIN
+  IF of_table = 'attempts' THEN
+    RETURN ARRAY(SELECT h.id FROM (SELECT k.id FROM archived_attempts k WHERE k.id = ANY (ids) AND k.archive = of_archive ORDER BY k.id FOR SHARE) h);
+  ELSIF of_table = 'receipts' THEN
+    RETURN ARRAY(SELECT h.id FROM (SELECT k.id FROM archived_receipts k WHERE k.id = ANY (ids) AND k.archive = of_archive ORDER BY k.id FOR SHARE) h);
+  END IF;
+  RAISE EXCEPTION 'rows of % do not leave one by one', of_table;
+END $$;
+REVOKE EXECUTE ON FUNCTION rows_of_archive(text, text, text[]) FROM PUBLIC;
 
 -- As before, and of a receipt that has left for an archive its claims stay: nothing is sold twice.
 CREATE OR REPLACE FUNCTION receipts_claims_follow() RETURNS trigger

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   endRestored,
-  idOfLine,
   inFamilies,
   LEAVING_PREFIX,
   LEAVING_TABLES,
@@ -81,10 +80,25 @@ export class ArchiveKeeper {
   private async work(run: RunStatement): Promise<boolean> {
     await expectKnownPlace(run, 'rows', this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
-    for (const archive of await unfinishedArchives(run)) await this.finish(run, archive);
+    const failures = await this.finishAll(run);
     let hasMore = false;
     for (const table of LEAVING_TABLES) if (await this.writeNext(run, table)) hasMore = true;
+    if (failures.length > 0) throw new AggregateError(failures, 'not all archives that were begun could be finished');
     return hasMore;
+  }
+
+  /** One that fails keeps no other row from leaving. @returns why */
+  private async finishAll(run: RunStatement): Promise<unknown[]> {
+    const failures: unknown[] = [];
+    for (const archive of await unfinishedArchives(run))
+      try {
+        await this.finish(run, archive);
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        this.logger.error({ err: error, archive: archive.name }, 'an archive that was begun is not finished');
+        failures.push(error);
+      }
+    return failures;
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
@@ -147,15 +161,12 @@ export class ArchiveKeeper {
     }
     const table = leavingTable(name);
     let removed = 0;
-    let bounds: string[] = [];
     for await (const lines of inFamilies(this.files.read(name, this.options.rowsAtOnce), this.options.rowsAtOnce)) {
       if (this.isStopping) return;
       removed += await removeArchived(run, table, { name, lines });
-      const ids = [...bounds, ...lines.map(idOfLine)].sort();
-      bounds = [ids.at(0) ?? '', ids.at(-1) ?? ''];
       await delay(this.options.pauseMs);
     }
-    await noteRemoved(run, name, { first: bounds.at(0) ?? '', last: bounds.at(-1) ?? '' });
+    await noteRemoved(run, name, removed);
     this.logger.info({ archive: name, [table]: removed }, `old ${table} are in the archive`);
   }
 }

@@ -165,6 +165,54 @@ test('a sale leaves with all of its refunds or not at all, and what was archived
   expect(await receipts()).toEqual(changed);
 });
 
+test('what is brought back while it leaves with a newer archive is not older than that', async () => {
+  const sold = await insertReceipt();
+  await newestReceipt();
+  await keepReceipts();
+  const older = String((await archives())[0]?.name);
+  expect(await restoreAll()).toBe(1);
+  await at.owner.query(
+    `UPDATE archives SET state = 'removed'; UPDATE receipts SET ofd_error = 'read again' WHERE id = $1`.replace(
+      '$1',
+      `'${sold}'`,
+    ),
+  );
+  const newer = older.replace(/.$/, (end) => (end === '0' ? '1' : '0'));
+  await at.owner.query(`INSERT INTO archives (name, state) VALUES ($1, 'written')`, [newer]);
+  const { rows } = await at.owner.query<{ digest: string }>(
+    `SELECT encode(sha256(convert_to(receipt_line(r), 'UTF8')), 'hex') AS digest FROM receipts r WHERE id = $1`,
+    [sold],
+  );
+  const keeping = new pg.Client({ connectionString: at.database.url });
+  await keeping.connect();
+  await keeping.query('BEGIN');
+  await keeping.query('SELECT remove_archived_receipts($1, $2, $3)', [newer, [sold], [rows[0]?.digest]]);
+  expect(await beginRestore(run, older)).toBe(true);
+  const restoring = restoreRows(run, older, await linesOf(older));
+  await delay(200);
+  await keeping.query('COMMIT');
+  await keeping.end();
+  expect(await restoring).toBe(0);
+  expect(await ids()).not.toContain(sold);
+});
+
+test('an archive that cannot be finished keeps no other row from leaving', async () => {
+  await insertReceipt();
+  await newestReceipt();
+  await at.owner.query('ALTER TABLE archived_receipts ADD CONSTRAINT none CHECK (false)');
+  await expect(keeper().run()).rejects.toThrow(/none/);
+  await at.owner.query('ALTER TABLE archived_receipts DROP CONSTRAINT none');
+  const [stuck] = await archives();
+  await at.owner.query(`ALTER TABLE archived_receipts ADD CONSTRAINT none CHECK (archive <> '${String(stuck?.name)}')`);
+  const { attemptId } = await sell();
+  await newest();
+  await expect(keeper().run()).rejects.toThrow(/not all archives/);
+  expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
+  await at.owner.query('ALTER TABLE archived_receipts DROP CONSTRAINT none');
+  await keepReceipts();
+  expect(new Set((await archives()).map(({ state }) => state))).toEqual(new Set(['removed']));
+});
+
 test('attempts that were brought back without their receipt leave again', async () => {
   const { receiptId, attemptId } = await sell({ daysAgo: 3_010, terminal: 'UZ000000000001' });
   await newestReceipt();
@@ -256,7 +304,9 @@ test('whether receipts of a time have left is read by an index, however many a m
     INSERT INTO archived_receipts (id, merchant_id, client_id, operation, body_hash, created_at, registered_at, archive)
     SELECT 'rcp_' || n, 'mer_1', 'cli_1', 'receipts', '', now() - make_interval(days => n), now() - make_interval(days => n), 'receipts-x'
       FROM generate_series(1, 20000) AS n;
-    ANALYZE archived_receipts`);
+    INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin, vat_total_tiyin)
+    SELECT 'rcp_here_' || n, 'mer_1', 'cli_1', 'receipts', '', 'sale', 'rejected', '{}', 1, 0 FROM generate_series(1, 40000) AS n;
+    ANALYZE archived_receipts, receipts`);
   const [from, to] = [new Date(), new Date(Date.now() + 86_400_000)];
   for (const [span, index] of [
     [{ of: 'created_at', from, to }, 'archived_receipts_merchant_id_created_at_idx'],

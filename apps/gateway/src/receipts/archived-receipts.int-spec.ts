@@ -7,6 +7,7 @@ import { ReceiptUrls } from './receipt-url.js';
 import { ExportReceipts } from './search/export-receipts.js';
 import type { ReceiptFilter } from './search/receipt-filter.js';
 import { SearchReceipts } from './search/search-receipts.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { SalesFixture, type SalesAnswer } from './testing/sales-fixture.js';
 
 const ARCHIVE = `receipts-${'1'.repeat(26)}`;
@@ -138,6 +139,37 @@ test('what was sold is not sold again: under its key, its external id, in a batc
   const { body } = await fixture.ask('POST', '/v1/receipts/batch', { receipts: [sale] });
   expect(body.data[0]?.problem?.code).toBe('receipt_archived');
   expect(await count()).toBe(before);
+});
+
+test('a message that is being accepted keeps its receipt here, or is refused', async () => {
+  const id = await fixture.sell([fixture.item('bread', 700, 1)], { customer: { email: 'a@example.uz' } });
+  await fixture.sell([fixture.item('bread', 500, 1)]);
+  const { merchantId } = fixture.gateway;
+  await owner.query(
+    `INSERT INTO message_accounts (id, merchant_id, channel, provider, name, settings, credentials_sealed)
+     VALUES ('mac_1', $1, 'email', 'smtp', 'Mail', '{}', '\\x00')`,
+    [merchantId],
+  );
+  // As one who sees what other roles wait for.
+  const other = new pg.Client({ connectionString: fixture.gateway.database.adminUrl });
+  await other.connect();
+  await other.query(`BEGIN; SELECT FROM message_accounts WHERE id = 'mac_1' FOR UPDATE`);
+  const token = await fixture.gateway.createToken(merchantId, ['messages:write']);
+  try {
+    const sending = fixture.ask('POST', `/v1/receipts/${id}/messages`, { channel: 'email' }, { token });
+    await untilTrue(async () => {
+      const { rowCount } = await other.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    }, 'it waits for the account');
+    const { rows: free } = await owner.query('SELECT FROM receipts WHERE id = $1 FOR UPDATE SKIP LOCKED', [id]);
+    expect(free).toEqual([]);
+    await other.query('ROLLBACK');
+    expect((await sending).status).toBe(202);
+  } finally {
+    await other.end();
+  }
 });
 
 test('no list, export or sum of a time from which receipts have left passes for whole; of a later one it is', async () => {

@@ -222,6 +222,13 @@ export class ArchiveWriter {
   }
 }
 
+/** @throws for a line that is none of an archive of rows with ids */
+export function idOfLine(line: string): string {
+  const { id } = JSON.parse(line) as { id?: unknown };
+  if (typeof id !== 'string') throw new Error('a line of an archive has no id');
+  return id;
+}
+
 export function digestOfLine(line: string): string {
   return createHash('sha256').update(line).digest('hex');
 }

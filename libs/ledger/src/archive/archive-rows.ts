@@ -1,6 +1,6 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
-import { tableOfArchive, type ArchivedTable, type Manifest } from './archive-files.js';
+import { idOfLine, tableOfArchive, type ArchivedTable, type Manifest } from './archive-files.js';
 
 export interface ArchiveRow {
   name: string;
@@ -42,20 +42,10 @@ export async function abandonArchive(run: RunStatement, name: string): Promise<v
   await run(Prisma.sql`UPDATE archives SET state = 'abandoned' WHERE name = ${name} AND state = 'writing'`);
 }
 
-/**
- * Counted by what stays of them: also those that an earlier process had removed.
- * @param ids the smallest and the largest that it holds
- */
-export async function noteRemoved(
-  run: RunStatement,
-  name: string,
-  ids: { first: string; last: string },
-): Promise<void> {
-  const archived = Prisma.raw(`archived_${tableOfArchive(name)}`);
+/** @param removed of its rows, by this process and those before it */
+export async function noteRemoved(run: RunStatement, name: string, removed: number): Promise<void> {
   await run(Prisma.sql`
-    UPDATE archives SET state = 'removed', removed_at = now(),
-                        removed = (SELECT count(*)::int4 FROM ${archived} k
-                                    WHERE k.id BETWEEN ${ids.first} AND ${ids.last} AND k.archive = archives.name)
+    UPDATE archives SET state = 'removed', removed_at = now(), removed = ${removed}::int4
      WHERE name = ${name} AND state = 'written'`);
 }
 
@@ -131,15 +121,16 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
 }
 
 /**
- * Rows of an archive, as they were; those that are here already stay as they are, and so do those that have left with a newer one since, which
- * has them as they were then. A column that the table has got since has its default, one that it has no more is in the file alone.
+ * Rows of an archive, as they were; those that are here already stay as they are, and of those that leave one by one only what has left with
+ * this very archive comes: a newer one has a row as it was then. A column that the table has got since has its default, one that it has no more is in the file alone.
  * @returns how many came back
  */
 export async function restoreRows(run: RunStatement, archive: string, lines: readonly string[]): Promise<number> {
   const table = tableOfArchive(archive);
-  const isNewest =
+  // Held until they are back: a removal for a newer archive that is under way is waited for.
+  const isOfThis =
     table === 'attempts' || table === 'receipts'
-      ? Prisma.sql`NOT EXISTS (SELECT FROM ${Prisma.raw(`archived_${table}`)} k WHERE k.id = r.id AND k.archive <> ${archive})`
+      ? Prisma.sql`r.id = ANY ((SELECT rows_of_archive(${table}, ${archive}, ${lines.map(idOfLine)}::text[]))::text[])`
       : Prisma.sql`true`;
   const columns = await run<{ name: string }>(Prisma.sql`
     SELECT attname::text AS name FROM pg_attribute
@@ -152,7 +143,7 @@ export async function restoreRows(run: RunStatement, archive: string, lines: rea
       INSERT INTO ${Prisma.raw(table)} (${Prisma.raw(into.join(', '))})
       SELECT ${Prisma.raw(from.join(', '))}
         FROM unnest(${alike}::text[]) AS line, jsonb_populate_record(NULL::${Prisma.raw(table)}, line::jsonb) AS r
-       WHERE ${isNewest}
+       WHERE ${isOfThis}
       ON CONFLICT DO NOTHING RETURNING 1`);
     cameBack += rows.length;
   }

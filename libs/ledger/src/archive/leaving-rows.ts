@@ -1,6 +1,6 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
-import { digestOfLine } from './archive-files.js';
+import { digestOfLine, idOfLine } from './archive-files.js';
 
 /**
  * Whose rows leave one by one, as only the row itself says whether it may (`attempt_may_leave` and `receipts_that_may_leave` of the database). Attempts come first: a receipt
@@ -78,9 +78,9 @@ function scanOf(of: LeavingTable, { after, upTo, before, limit }: Scan): { page:
 export async function scanRows(run: RunStatement, of: LeavingTable, scan: Scan): Promise<Scanned> {
   const { page, isDue } = scanOf(of, scan);
   const rows = await run<{ page_id: string; id: string | null; line: string | null }>(Prisma.sql`
-    WITH ${page}
+    WITH ${page}, due AS MATERIALIZED (SELECT p.id FROM page p WHERE ${isDue})
     SELECT p.id AS page_id, x.id, x.line
-      FROM page p LEFT JOIN LATERAL (SELECT l.id, l.line FROM (${PARTS[of].lines}) l WHERE ${isDue}) x ON true
+      FROM page p LEFT JOIN LATERAL (SELECT l.id, l.line FROM due d, LATERAL (${PARTS[of].lines}) l WHERE d.id = p.id OFFSET 0) x ON true
      ORDER BY p.id, x.id IS DISTINCT FROM p.id, x.id`);
   const isAtEnd = new Set(rows.map((row) => row.page_id)).size < scan.limit;
   return {
@@ -95,33 +95,34 @@ export async function* inFamilies(
   atLeast: number,
 ): AsyncGenerator<readonly string[]> {
   let waiting: string[] = [];
+  let family: unknown = null;
   for await (const group of groups)
     for (const line of group) {
-      if (waiting.length >= atLeast && !isRefund(line)) {
+      const { id, refund_of: sale } = JSON.parse(line) as { id?: unknown; refund_of?: unknown };
+      const next = sale ?? id;
+      if (waiting.length >= atLeast && next !== family) {
         yield waiting;
         waiting = [];
       }
+      family = next;
       waiting.push(line);
     }
   if (waiting.length > 0) yield waiting;
 }
 
-function isRefund(line: string): boolean {
-  const { refund_of: sale = null } = JSON.parse(line) as { refund_of?: unknown };
-  return sale !== null;
-}
-
-/** Only rows that are still what these lines say. @returns how many have left */
+/** Only rows that are still what these lines say. @returns how many of them are away with this archive then, also since an earlier process */
 export async function removeArchived(
   run: RunStatement,
   of: LeavingTable,
   { name, lines }: { name: string; lines: readonly string[] },
 ): Promise<number> {
-  const remove = Prisma.raw(`remove_archived_${of}`);
-  const [row] = await run<{ removed: number }>(
-    Prisma.sql`SELECT ${remove}(${name}, ${lines.map(idOfLine)}::text[], ${lines.map(digestOfLine)}::text[]) AS removed`,
-  );
-  return row?.removed ?? 0;
+  const [table, archived, remove] = [of, `archived_${of}`, `remove_archived_${of}`].map((text) => Prisma.raw(text));
+  const ids = lines.map(idOfLine);
+  await run(Prisma.sql`SELECT ${remove}(${name}, ${ids}::text[], ${lines.map(digestOfLine)}::text[])`);
+  const [row] = await run<{ away: number }>(Prisma.sql`
+    SELECT count(*)::int4 AS away FROM ${archived} k
+     WHERE k.id = ANY(${ids}::text[]) AND k.archive = ${name} AND NOT EXISTS (SELECT FROM ${table} a WHERE a.id = k.id OFFSET 0)`);
+  return row?.away ?? 0;
 }
 
 /** The next rows in the order of their ids: the oldest that may leave, or how far there is none. */
@@ -141,11 +142,4 @@ export async function readDue(run: RunStatement, of: LeavingTable, scan: Scan): 
       FROM page p`);
   if (!row) throw new Error('the database returned nothing');
   return { behind: row.behind, last: row.read < scan.limit ? null : row.last };
-}
-
-/** @throws for a line that is none of an archive */
-export function idOfLine(line: string): string {
-  const { id } = JSON.parse(line) as { id?: unknown };
-  if (typeof id !== 'string') throw new Error('a line of an archive has no id');
-  return id;
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { isRegistered } from '#ledger';
+import { holdReceipt, isRegistered } from '#ledger';
 import {
   maskedAddress,
   readPhone,
@@ -123,7 +123,8 @@ export class BotUpdates {
   ): Promise<boolean> {
     const { id: accountId, merchantId } = account;
     if (!(await isRegistered(this.prisma, merchantId, receiptId))) return false;
-    await this.prisma.$transaction(async (tx) => {
+    return this.prisma.$transaction(async (tx) => {
+      if (!(await holdReceipt(tx, merchantId, receiptId))) return false;
       // Two openings at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${accountId} FOR NO KEY UPDATE`;
       const sent = await tx.message.findMany({
@@ -131,7 +132,7 @@ export class BotUpdates {
         select: { state: true },
       });
       const isWaiting = sent.some(({ state }) => state === 'pending' || state === 'sending');
-      if (isWaiting || sent.length >= MAX_OF_CHAT) return;
+      if (isWaiting || sent.length >= MAX_OF_CHAT) return true;
       const message = {
         merchantId,
         receiptId,
@@ -142,8 +143,8 @@ export class BotUpdates {
         address: chatId,
       } as const;
       await insertMessages(tx, this.book, [message]);
+      return true;
     });
-    return true;
   }
 
   /** The newest chat that proves a phone has it: another one of the same phone has changed hands. */

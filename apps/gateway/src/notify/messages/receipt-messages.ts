@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type StoredReceiptDocument } from '#database';
-import { findReceipt } from '#ledger';
+import { findReceipt, holdReceipt } from '#ledger';
 import { Problem } from '#problems';
 import { readAddress, readEmail, readPhone, type MessageChannel, type MessageLanguage } from '#messages';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
@@ -49,6 +49,7 @@ export class ReceiptMessages {
     const hash = await this.book.hash(body.channel, address);
     const language: MessageLanguage = body.language ?? receipt.document.notify?.language ?? 'uz';
     const id = await this.prisma.$transaction(async (tx) => {
+      if (!(await holdReceipt(tx, merchantId, receiptId))) throw await missingReceipt(tx, merchantId, receiptId);
       // Two at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${account.id} FOR NO KEY UPDATE`;
       const of = { receiptId, channel: body.channel, addressHash: hash };

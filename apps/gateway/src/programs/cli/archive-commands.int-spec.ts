@@ -55,6 +55,10 @@ beforeAll(async () => {
     `INSERT INTO archives (name, state, rows, removed, bytes, sha256, removed_at) VALUES ($1, 'removed', 1, 1, $2, $3, now())`,
     [name, bytes, sha256],
   );
+  await owner.query(
+    `INSERT INTO archived_attempts (id, receipt_id, number, created_at, archive) VALUES ('att_1', 'rcp_1', 1, now(), $1)`,
+    [name],
+  );
 });
 afterAll(async () => {
   await owner?.end();

@@ -74,9 +74,12 @@ class ShiftPages {
 
   async page(): Promise<Page<ReconciliationView>> {
     const { database, merchantId, period } = this;
+    // A shift that was opened on the last day may have ended later.
+    const sold = { ...period, endMs: period.endMs + LONGEST_SHIFT_MS };
+    await expectWholePeriod(database, merchantId, sold);
     const page = await this.readPage();
-    // After it was read: what leaves meanwhile is seen. A shift that was opened on the last day may have ended later.
-    await expectWholePeriod(database, merchantId, { ...period, endMs: period.endMs + LONGEST_SHIFT_MS });
+    // Once more: what leaves meanwhile is seen.
+    await expectWholePeriod(database, merchantId, sold);
     return page;
   }
 

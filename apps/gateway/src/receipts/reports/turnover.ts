@@ -56,8 +56,9 @@ export class Turnover {
   async report(merchantId: string, query: TurnoverQuery): Promise<TurnoverView> {
     const period = periodOf(query, systemClock.now());
     const rows = await this.reads.read(async (database) => {
+      await expectWholePeriod(database, merchantId, period);
       const summed = await database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period));
-      // After they were read: what leaves meanwhile is seen.
+      // Once more: what leaves meanwhile is seen.
       await expectWholePeriod(database, merchantId, period);
       return summed;
     });

@@ -44,13 +44,14 @@ export class SearchReceipts {
 
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     const filter = await filterOf(database, merchantId, query);
+    await expectAllHere(database, filter);
     const { limit, after } = pageOf(query, isByRegistration(filter));
     const kept = keptPage(filter, after, limit);
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
     const rows = kept
       ? await database.queryHot<ReceiptRow>(kept)
       : await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
-    // After they were read: what leaves meanwhile is seen.
+    // Before they are read what has left is seen, and after it what leaves meanwhile.
     await expectAllHere(database, filter);
     if (rows.length === 0) await refuseArchived(database, filter);
     const page = rows.slice(0, limit);
