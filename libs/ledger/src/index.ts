@@ -144,7 +144,6 @@ export {
   findReceipts,
   findSettled,
   holdReceipt,
-  isRegistered,
   refundsOf,
   type Buyer,
   type NoticeRow,

@@ -8,6 +8,7 @@ import {
   at,
   attempts,
   keeper,
+  keeperProgram,
   keeperIn,
   linesOf,
   newest,
@@ -73,16 +74,8 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     for (let sale = 0; sale < 60; sale += 1) await sell();
     await newest();
     const before = await attempts();
-    const script = `
-    import { archiveOf } from '#ledger';
-    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('archive-keeper.ts', import.meta.url).href)};
-    const options = { ...ARCHIVE_OPTIONS, keepDays: { attempts: 395, receipts: 3_000 }, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
-    const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
-    const files = archiveOf(${JSON.stringify(at.place.settings)});
-    const keeper = new ArchiveKeeper(${JSON.stringify(at.database.url)}, files, options, logger);
-    while (await keeper.run());`;
     let unfinished = 0;
-    const killed = await killRounds(at.owner, script, async () => {
+    const killed = await killRounds(at.owner, keeperProgram(), async () => {
       unfinished += (await archives()).filter(({ state }) => state === 'writing' || state === 'written').length;
       // What has left stands in an archive that is whole.
       const here = new Set((await attempts()).map(({ id }) => id));

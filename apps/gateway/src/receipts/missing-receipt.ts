@@ -31,16 +31,33 @@ export function receiptArchived(archive: string): Problem {
 }
 
 /**
- * For what asks about a time of which receipts have left: nothing of it would be whole.
+ * For what asks about times of which receipts have left: nothing of it would be whole.
  * @throws Problem 410
  */
-export async function expectWhole(database: Reading, merchantId: string, span: Span): Promise<void> {
-  const until = await archivedWithin(database, merchantId, span);
-  if (until === null) return;
-  const detail =
-    `Receipts of this time up to ${until.toISOString()} have left for the archive: ask about a later one, ` +
-    'or have the operator of the gateway bring them back for a time.';
-  throw new Problem('receipt_archived', detail);
+export async function expectWhole(database: Reading, merchantId: string, spans: readonly Span[]): Promise<void> {
+  for (const span of spans) {
+    const until = await archivedWithin(database, merchantId, span);
+    if (until === null) continue;
+    const detail =
+      `Receipts of this time up to ${until.toISOString()} have left for the archive: ask about a later one, ` +
+      'or have the operator of the gateway bring them back for a time.';
+    throw new Problem('receipt_archived', detail);
+  }
+}
+
+/**
+ * What is read of these times, all of it. Asked before for what comes back meanwhile, and once more for what leaves.
+ * @throws Problem 410
+ */
+export async function readWhole<T>(
+  database: Reading,
+  { merchantId, spans }: { merchantId: string; spans: readonly Span[] },
+  read: () => Promise<T>,
+): Promise<T> {
+  await expectWhole(database, merchantId, spans);
+  const found = await read();
+  await expectWhole(database, merchantId, spans);
+  return found;
 }
 
 /** The sale was brought back, and a refund of it was not: what is left of a sale is counted from its refunds. */

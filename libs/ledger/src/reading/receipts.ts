@@ -82,17 +82,11 @@ export async function findOwner(database: Reading, id: string): Promise<string |
   return row?.merchant_id ?? null;
 }
 
-/** Of a merchant: it does not leave for an archive before this transaction ends. @returns false: it is not here */
-export async function holdReceipt(tx: Reading, merchantId: string, id: string): Promise<boolean> {
-  const rows = await tx.$queryRaw<unknown[]>`
-      SELECT FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId} FOR KEY SHARE`;
-  return rows.length > 0;
-}
-
-export async function isRegistered(database: Reading, merchantId: string, id: string): Promise<boolean> {
-  const [row] = await database.$queryRaw<{ status: ReceiptRow['status'] }[]>`
-      SELECT status FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`;
-  return row?.status === 'registered';
+/** Of a merchant: it does not leave for an archive before this transaction ends. @returns its status; null: it is not here */
+export async function holdReceipt(tx: Reading, merchantId: string, id: string): Promise<ReceiptRow['status'] | null> {
+  const [row] = await tx.$queryRaw<{ status: ReceiptRow['status'] }[]>`
+      SELECT status FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId} FOR KEY SHARE`;
+  return row?.status ?? null;
 }
 
 export interface Buyer {

@@ -1,13 +1,14 @@
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { beginRestore, restoreRows, type ArchiveSettings, type RunStatement } from '#ledger';
+import { beginRestore, restoreRows, type ArchiveSettings, type LeavingTable, type RunStatement } from '#ledger';
 import { createLogger } from '#runtime';
 import { archiveIn, type ArchivePlace } from '../../../../../libs/ledger/src/testing/archive-places.js';
 import { ARCHIVE_OPTIONS, ArchiveKeeper, type ArchiveOptions } from '../archive-keeper.js';
 import { insertOldSale, type OldSale } from './old-sales.js';
 
 const logger = createLogger('test', 'silent');
+const KEEP_DAYS = { attempts: 395, receipts: 3_000 };
 
 /** What a test has: a database, a session of its owner and one of the programs, a place for archives. */
 export const at = {} as { database: TestDatabase; owner: pg.Client; programs: pg.Client; place: ArchivePlace };
@@ -49,7 +50,7 @@ export const sell = (sale: OldSale = {}): Promise<{ receiptId: string; attemptId
 export const newest = (): Promise<unknown> => sell({ daysAgo: 1 });
 
 export function keeperIn(settings: Partial<ArchiveSettings>, options: Partial<ArchiveOptions> = {}): ArchiveKeeper {
-  const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: { attempts: 395, receipts: 3_000 }, ...options };
+  const all = { ...ARCHIVE_OPTIONS, pauseMs: 0, keepDays: KEEP_DAYS, ...options };
   return new ArchiveKeeper(at.database.url, archiveIn(settings), all, logger);
 }
 
@@ -89,11 +90,23 @@ export async function restoreAll(): Promise<number> {
   return cameBack;
 }
 
+/** The text of a program that is a keeper of small steps, to be killed in one of them. */
+export function keeperProgram(): string {
+  return `
+    import { archiveOf } from '#ledger';
+    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('../archive-keeper.ts', import.meta.url).href)};
+    const options = { ...ARCHIVE_OPTIONS, keepDays: ${JSON.stringify(KEEP_DAYS)}, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
+    const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const files = archiveOf(${JSON.stringify(at.place.settings)});
+    const keeper = new ArchiveKeeper(${JSON.stringify(at.database.url)}, files, options, logger);
+    while (await keeper.run());`;
+}
+
 /** One archive that is written, and none of its rows has left. */
-export async function writtenArchive(): Promise<string> {
-  await at.owner.query('ALTER TABLE archived_attempts ADD CONSTRAINT none CHECK (false)');
+export async function writtenArchive(table: LeavingTable = 'attempts'): Promise<string> {
+  await at.owner.query(`ALTER TABLE archived_${table} ADD CONSTRAINT none CHECK (false)`);
   await expect(keeper().run()).rejects.toThrow(/none/);
-  await at.owner.query('ALTER TABLE archived_attempts DROP CONSTRAINT none');
+  await at.owner.query(`ALTER TABLE archived_${table} DROP CONSTRAINT none`);
   const [archive] = await archives();
   expect(archive).toMatchObject({ state: 'written', removed: 0 });
   return String(archive?.name);

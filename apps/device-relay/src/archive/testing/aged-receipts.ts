@@ -1,5 +1,4 @@
-import { beginRestore, restoreRows } from '#ledger';
-import { archives, at, keeper, linesOf, run, runToEnd, sell } from './aged-attempts.js';
+import { at, keeper, runToEnd, sell } from './aged-attempts.js';
 import type { OldSale } from './old-sales.js';
 
 const TERMINAL = 'UZ000000000001';
@@ -24,14 +23,4 @@ export async function receipts(): Promise<{ id: string; row: string }[]> {
 
 export async function ids(): Promise<string[]> {
   return (await receipts()).map(({ id }) => id);
-}
-
-/** As the operator's command does it, of all archives. */
-export async function restoreAll(): Promise<number> {
-  let cameBack = 0;
-  for (const { name } of await archives()) {
-    if (!(await beginRestore(run, name))) throw new Error(`${name} is not restored`);
-    cameBack += await restoreRows(run, name, await linesOf(name));
-  }
-  return cameBack;
 }

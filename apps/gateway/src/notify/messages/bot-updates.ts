@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { holdReceipt, isRegistered } from '#ledger';
+import { holdReceipt } from '#ledger';
 import {
   maskedAddress,
   readPhone,
@@ -122,9 +122,8 @@ export class BotUpdates {
     { account, chatId, chatHash, language }: Conversation,
   ): Promise<boolean> {
     const { id: accountId, merchantId } = account;
-    if (!(await isRegistered(this.prisma, merchantId, receiptId))) return false;
     return this.prisma.$transaction(async (tx) => {
-      if (!(await holdReceipt(tx, merchantId, receiptId))) return false;
+      if ((await holdReceipt(tx, merchantId, receiptId)) !== 'registered') return false;
       // Two openings at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${accountId} FOR NO KEY UPDATE`;
       const sent = await tx.message.findMany({

@@ -4,12 +4,12 @@ import { Problem } from '#problems';
 import { AcceptsForm, preferredLanguage, statusOf } from '#http';
 import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '#paper';
 import { Answers } from '#runtime';
+import { noSuchAddress } from '../../receipts/missing-receipt.js';
 import { ReceiptUrls } from '../../receipts/receipt-url.js';
 import { NOTICE_POLICY, noticePage, type Notice } from './notice-page.js';
 import { NOTICE_WORDS } from './notice-words.js';
 import { PageMessages, type PageChannel } from './page-messages.js';
 
-const NOT_FOUND = 'There is no receipt at this address.';
 const NOT_FOR_SEARCH = { 'x-robots-tag': 'noindex, nofollow, noarchive', 'cache-control': 'no-store' };
 
 /** The forms of a receipt's page: who has its address may have it sent, within bounds. */
@@ -71,7 +71,7 @@ export class PageController {
 
   private receiptId(token: string): string {
     const id = this.urls.receiptIdOf(token);
-    if (id === null) throw new Problem('not_found', NOT_FOUND);
+    if (id === null) throw noSuchAddress();
     return id;
   }
 }

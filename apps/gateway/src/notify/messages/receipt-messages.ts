@@ -32,7 +32,7 @@ export class ReceiptMessages {
 
   /**
    * One more message of a receipt; while one to the same address is still to be sent, that one.
-   * @throws Problem 404, 409, 422
+   * @throws Problem 404, 409, 410, 422
    */
   async send(
     merchantId: string,
@@ -49,7 +49,8 @@ export class ReceiptMessages {
     const hash = await this.book.hash(body.channel, address);
     const language: MessageLanguage = body.language ?? receipt.document.notify?.language ?? 'uz';
     const id = await this.prisma.$transaction(async (tx) => {
-      if (!(await holdReceipt(tx, merchantId, receiptId))) throw await missingReceipt(tx, merchantId, receiptId);
+      if ((await holdReceipt(tx, merchantId, receiptId)) === null)
+        throw await missingReceipt(tx, merchantId, receiptId);
       // Two at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${account.id} FOR NO KEY UPDATE`;
       const of = { receiptId, channel: body.channel, addressHash: hash };
@@ -79,7 +80,7 @@ export class ReceiptMessages {
     return messageView(row);
   }
 
-  /** Newest first. @throws Problem 404 */
+  /** Newest first. @throws Problem 404, 410 */
   async ofReceipt(merchantId: string, receiptId: string, query: MessagesQuery): Promise<Page<MessageView>> {
     if (!(await findReceipt(this.prisma, merchantId, receiptId)))
       throw await missingReceipt(this.prisma, merchantId, receiptId);
@@ -107,7 +108,7 @@ export class ReceiptMessages {
     return pageOf(rows, limit, messageView);
   }
 
-  /** @throws Problem 404, 409: what is not registered is no receipt */
+  /** @throws Problem 404, 410; 409: what is not registered is no receipt */
   private async registered(merchantId: string, id: string): Promise<RegisteredReceipt> {
     const row = await findReceipt(this.prisma, merchantId, id);
     if (!row) throw await missingReceipt(this.prisma, merchantId, id);

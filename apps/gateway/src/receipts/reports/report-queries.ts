@@ -1,9 +1,9 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { Prisma, type PrismaService } from '#database';
+import { Prisma } from '#database';
+import type { Span } from '#ledger';
 import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsDay, IsPlainText } from '../../http/query-rules.js';
-import { expectWhole } from '../missing-receipt.js';
 
 export const TURNOVER_GROUPS = ['day', 'device', 'branch', 'cashier', 'vat'] as const;
 export type TurnoverGroup = (typeof TURNOVER_GROUPS)[number];
@@ -79,13 +79,9 @@ export function periodOf(query: { from?: string; to?: string }, now: Date): Peri
   return { from: dayOf(fromMs), to: dayOf(toMs), fromMs, endMs: toMs + DAY_MS };
 }
 
-/** @throws Problem 410: receipts that were registered in the period have left for an archive */
-export function expectWholePeriod(
-  database: Pick<PrismaService, '$queryRaw'>,
-  merchantId: string,
-  { fromMs, endMs }: Pick<Period, 'fromMs' | 'endMs'>,
-): Promise<void> {
-  return expectWhole(database, merchantId, { of: 'registered_at', from: new Date(fromMs), to: new Date(endMs) });
+/** What was registered in it. */
+export function spanOf({ fromMs, endMs }: Pick<Period, 'fromMs' | 'endMs'>): Span {
+  return { of: 'registered_at', from: new Date(fromMs), to: new Date(endMs) };
 }
 
 function startOf(day: string): number {

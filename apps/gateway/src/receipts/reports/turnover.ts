@@ -2,14 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, ReportReads } from '#database';
 import { Problem } from '#problems';
 import { systemClock } from '#runtime';
-import {
-  expectWholePeriod,
-  inItsTurn,
-  periodOf,
-  type Period,
-  type TurnoverGroup,
-  type TurnoverQuery,
-} from './report-queries.js';
+import { readWhole } from '../missing-receipt.js';
+import { inItsTurn, periodOf, spanOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
 
 /** Sums in tiyin. By VAT rate `cash` and `card` are null: money is paid for a receipt, not for a line. */
 interface Sums {
@@ -55,13 +49,11 @@ export class Turnover {
   /** @throws Problem 422 for a period that cannot be, or whose sums JSON cannot carry; 410 */
   async report(merchantId: string, query: TurnoverQuery): Promise<TurnoverView> {
     const period = periodOf(query, systemClock.now());
-    const rows = await this.reads.read(async (database) => {
-      await expectWholePeriod(database, merchantId, period);
-      const summed = await database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period));
-      // Once more: what leaves meanwhile is seen.
-      await expectWholePeriod(database, merchantId, period);
-      return summed;
-    });
+    const rows = await this.reads.read((database) =>
+      readWhole(database, { merchantId, spans: [spanOf(period)] }, () =>
+        database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period)),
+      ),
+    );
     const data = rows.map((row) => rowView(row, query.by === 'vat'));
     return { by: query.by, from: period.from, to: period.to, data, next_cursor: null };
   }

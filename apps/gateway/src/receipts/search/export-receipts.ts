@@ -4,6 +4,7 @@ import { ListReads, PageReader, type PageReaderOptions, type PrismaService } fro
 import type { ReceiptRow } from '#ledger';
 import { Problem } from '#problems';
 import { FairSlots, type Logger } from '#runtime';
+import { expectWhole } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { csvLine } from '../../goods/sheets/csv.js';
@@ -12,7 +13,7 @@ import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../../goods
 import { LOGGER } from '../../tokens.js';
 import type { ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
-import { ascendingPageStatement, expectAllHere, pageStatement, type PageEnd } from './search-receipts.js';
+import { ascendingPageStatement, pageStatement, spansOf, type PageEnd } from './search-receipts.js';
 import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
 /** At the same time in this process: each holds a connection for as long as its reader takes. */
@@ -95,8 +96,8 @@ export class ExportReceipts implements OnModuleDestroy {
   ): Promise<{ reader: PageReader<ReceiptRow>; stream: Readable }> {
     const reader = await openReader(from, filter);
     try {
-      const expectWhole = (): Promise<void> => expectAllHere(from.database, filter);
-      return { reader, stream: await this.streamOf({ reader, expectWhole }, format) };
+      const endsWhole = (): Promise<void> => expectWhole(from.database, filter.merchantId, spansOf(filter));
+      return { reader, stream: await this.streamOf({ reader, endsWhole }, format) };
     } catch (error) {
       await reader.close();
       throw error;
@@ -137,7 +138,7 @@ async function openReader(
 interface Pages {
   reader: PageReader<ReceiptRow>;
   /** @throws Problem 410 where receipts of its time have left */
-  expectWhole: () => Promise<void>;
+  endsWhole: () => Promise<void>;
 }
 
 /** Takes rows one by one, each bytes at once; what it has made of them so far is handed out once. */
@@ -157,27 +158,24 @@ function sheetOf(cellsOfRow: (row: ReceiptRow) => Cell[]): Batch<SheetPiece> {
 }
 
 /** All pages; the first one is there when this resolves, so that a query that fails is a problem and no half file. */
-async function opened<Made>(
-  { reader, expectWhole }: Pages,
-  newBatch: () => Batch<Made>,
-): Promise<AsyncGenerator<Made>> {
+async function opened<Made>({ reader, endsWhole }: Pages, newBatch: () => Batch<Made>): Promise<AsyncGenerator<Made>> {
   const read = async (): Promise<Made | null> => {
     const batch = newBatch();
     return (await reader.next(batch.add)) === 0 ? null : batch.take();
   };
   const first = await read();
-  return batchesOf({ reader, expectWhole }, first, read);
+  return batchesOf({ reader, endsWhole }, first, read);
 }
 
 async function* batchesOf<Made>(
-  { reader, expectWhole }: Pages,
+  { reader, endsWhole }: Pages,
   first: Made | null,
   read: () => Promise<Made | null>,
 ): AsyncGenerator<Made> {
   try {
     for (let batch = first; batch !== null; batch = await read()) yield batch;
     // What has left for an archive meanwhile is missing in it: it ends as one that was cut off.
-    await expectWhole();
+    await endsWhole();
   } finally {
     await reader.close();
   }

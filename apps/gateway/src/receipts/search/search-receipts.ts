@@ -5,7 +5,7 @@ import { findArchiveOfExternalId, RECEIPT_COLUMNS, type ReceiptRow, type Span } 
 import { Problem } from '#problems';
 import { pageRequest, type Page } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
-import { expectWhole, receiptArchived } from '../missing-receipt.js';
+import { expectWhole, readWhole, receiptArchived } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { conditionsOf, isByRegistration, isWithoutFilter, type ReceiptFilter } from './receipt-filter.js';
@@ -37,22 +37,21 @@ export class SearchReceipts {
   filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
     return this.reads.read(async (database) => {
       const filter = await filterOf(database, merchantId, query);
-      await expectAllHere(database, filter);
+      await expectWhole(database, merchantId, spansOf(filter));
       return filter;
     });
   }
 
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     const filter = await filterOf(database, merchantId, query);
-    await expectAllHere(database, filter);
     const { limit, after } = pageOf(query, isByRegistration(filter));
     const kept = keptPage(filter, after, limit);
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
-    const rows = kept
-      ? await database.queryHot<ReceiptRow>(kept)
-      : await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
-    // Before they are read what has left is seen, and after it what leaves meanwhile.
-    await expectAllHere(database, filter);
+    const rows = await readWhole(database, { merchantId, spans: spansOf(filter) }, () =>
+      kept
+        ? database.queryHot<ReceiptRow>(kept)
+        : database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1)),
+    );
     if (rows.length === 0) await refuseArchived(database, filter);
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
@@ -63,16 +62,13 @@ export class SearchReceipts {
   }
 }
 
-/** @throws Problem 410: the filter names a time of which some have left: what it finds would not be all */
-export async function expectAllHere(
-  database: Pick<PrismaService, '$queryRaw'>,
-  { merchantId, createdFrom, createdTo, registeredFrom, registeredTo }: ReceiptFilter,
-): Promise<void> {
+/** The times that a filter names: what it finds is to be all of them. */
+export function spansOf({ createdFrom, createdTo, registeredFrom, registeredTo }: ReceiptFilter): Span[] {
   const spans: Span[] = [
     { of: 'created_at', from: createdFrom, to: createdTo },
     { of: 'registered_at', from: registeredFrom, to: registeredTo },
   ];
-  for (const span of spans) if (span.from !== null || span.to !== null) await expectWhole(database, merchantId, span);
+  return spans.filter(({ from, to }) => from !== null || to !== null);
 }
 
 /** What was sold under an external id must not pass for what never was. @throws Problem 410 */
