@@ -67,6 +67,8 @@ const DAY_MS = 86_400_000;
 const OFFSET_MS = 5 * 3_600_000;
 const DEFAULT_DAYS = 31;
 const MAX_DAYS = 366;
+/** What JavaScript writes beyond these PostgreSQL does not read as a time. */
+const [FIRST_MS, LAST_MS] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].map(Date.parse) as [number, number];
 
 /** @throws Problem 422 when it ends before it begins or is longer than a year */
 export function periodOf(query: { from?: string; to?: string }, now: Date): Period {
@@ -81,11 +83,11 @@ export function periodOf(query: { from?: string; to?: string }, now: Date): Peri
 
 /** What was registered in it. */
 export function spanOf({ fromMs, endMs }: Pick<Period, 'fromMs' | 'endMs'>): Span {
-  return { of: 'registered_at', from: new Date(fromMs), to: new Date(endMs) };
+  return { of: 'registered_at', from: new Date(fromMs), to: new Date(Math.min(endMs, LAST_MS)) };
 }
 
 function startOf(day: string): number {
-  return Date.parse(`${day}T00:00:00Z`) - OFFSET_MS;
+  return Math.max(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS, FIRST_MS);
 }
 
 function dayOf(startMs: number): string {

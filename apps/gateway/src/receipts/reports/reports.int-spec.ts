@@ -211,3 +211,10 @@ describe('reconciliation', () => {
     expect((await ask(`turnover?by=vat&${period}`, busy.token)).status).toBe(200);
   });
 });
+
+test('the first and the last day that can be named are days without receipts, and no fault of the service', async () => {
+  const { token } = await merchant();
+  for (const report of ['turnover?by=day&', 'reconciliation?'])
+    for (const days of ['from=0001-01-01&to=0001-01-02', 'from=9999-12-01&to=9999-12-31'])
+      expect([report, days, (await ask(`${report}${days}`, token)).status]).toEqual([report, days, 200]);
+});
