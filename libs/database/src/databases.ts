@@ -7,11 +7,17 @@ import { PrismaService, type DatabaseSettings } from './prisma.service.js';
 
 /**
  * Statements that a sale waits for: tokens, routing, goods, accepting, payments, and in a relay the lanes. None of them takes
- * long, so that a connection on which nothing comes is noticed within seconds.
+ * long, so that a connection on which nothing comes is noticed within seconds. None reads a whole table where an index would do: a
+ * plan that was made while a table was nearly empty is kept until it is analysed, a minute later at best (docs/adr/0060-lane-reads.md).
  */
 export class SalesDatabase extends PrismaService {
-  constructor(settings: DatabaseSettings) {
-    super({ statementTimeoutMs: 3_000, maxWaiting: 5_000, ...settings });
+  constructor({ parameters, ...settings }: DatabaseSettings) {
+    super({
+      ...{ statementTimeoutMs: 3_000, maxWaiting: 5_000 },
+      ...settings,
+      // Up to PostgreSQL 17 a scan that is forbidden and has to be done costs so much that its statement would be compiled each time, for a second.
+      parameters: { enable_seqscan: 'off', jit: 'off', ...parameters },
+    });
   }
 }
 
@@ -20,12 +26,12 @@ const TURN_TIMEOUT_MS = 5_000;
 
 /** Sums over many receipts: few at the same time, each on one processor. */
 export class ReportDatabase extends PrismaService {
-  constructor(settings: DatabaseSettings) {
+  constructor({ parameters, ...settings }: DatabaseSettings) {
     super({
       statementTimeoutMs: 30_000,
       maxWaiting: 32,
-      parameters: { max_parallel_workers_per_gather: 0 },
       ...settings,
+      parameters: { max_parallel_workers_per_gather: 0, ...parameters },
       lockTimeoutMs: TURN_TIMEOUT_MS,
     });
   }
