@@ -7,6 +7,8 @@ interface Fact {
   query: string;
 }
 
+/** Of tables that are made anew the number is another one. Every server says it. */
+const TABLES: Fact = { kind: '', query: "SELECT 'receipts'::regclass::oid::text AS value" };
 const ADDRESS = "coalesce(host(inet_server_addr()), 'local') || ':' || coalesce(inet_server_port(), 0)";
 
 /**
@@ -25,7 +27,7 @@ const PARTS: readonly (readonly Fact[])[] = [
     { kind: 'checkpoint=', query: 'SELECT timeline_id::text AS value FROM pg_control_checkpoint()' },
     { kind: 'server=', query: `SELECT ${ADDRESS} AS value` },
   ],
-  [{ kind: '', query: "SELECT 'receipts'::regclass::oid::text AS value" }],
+  [TABLES],
 ];
 
 /** Denied, not there, or not implemented: the server will say the same the next time. */
@@ -36,6 +38,15 @@ export async function readIdentity(client: pg.Client, logger: Logger): Promise<s
   const parts: string[] = [];
   for (const facts of PARTS) parts.push(await readPart(client, facts, logger));
   return parts.join('/');
+}
+
+/**
+ * The same identity with the tables of this moment. Read again with the row of `database_identity` in hand: a migration that makes the table anew
+ * writes that row in its own transaction, and may have ended while the row was waited for.
+ */
+export async function withTablesOfNow(client: pg.Client, identity: string): Promise<string> {
+  const { rows } = await client.query<{ value: string }>(TABLES.query);
+  return [...identity.split('/').slice(0, -1), rows[0]?.value ?? ''].join('/');
 }
 
 async function readPart(client: pg.Client, facts: readonly Fact[], logger: Logger): Promise<string> {

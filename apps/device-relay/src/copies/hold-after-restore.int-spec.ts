@@ -3,6 +3,7 @@ import pg from 'pg';
 import { createLogger } from '#runtime';
 import { RenumberEvents } from '../events/renumber-events.js';
 import { holdAfterRestore } from './hold-after-restore.js';
+import { untilWaiting } from '../../../../test/database/conversions.js';
 import { LaneRows } from '../lanes/testing/lane-rows.js';
 
 let rows: LaneRows;
@@ -36,6 +37,27 @@ test('the database that we know, and the first one that we meet: nothing is held
   await holdAfterRestore(session, logger);
   await holdAfterRestore(session, logger);
   expect(await statesOf()).toEqual([{ id: 'dev_1', device: 'online', receipt: 'accepted', attempt: null }]);
+});
+
+test('a migration that makes the table of receipts anew is no restore, also of a relay that begins meanwhile', async () => {
+  await holdAfterRestore(session, logger);
+  const owner = new pg.Client({ connectionString: rows.database.ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query(`
+      BEGIN;
+      ALTER TABLE receipts RENAME TO receipts_before;
+      CREATE TABLE receipts (LIKE receipts_before);
+      UPDATE database_identity SET identity = regexp_replace(identity, '[0-9]+$', 'receipts'::regclass::oid::text)`);
+    const begun = holdAfterRestore(session, logger);
+    await untilWaiting(session, owner);
+    await owner.query('COMMIT');
+    await begun;
+    expect((await rows.sql.query('SELECT state::text FROM devices')).rows).toEqual([{ state: 'online' }]);
+  } finally {
+    await owner.query('DROP TABLE receipts; ALTER TABLE receipts_before RENAME TO receipts');
+    await owner.end();
+  }
 });
 
 test('another one: registers without a journal stop and what waits there is unknown; once', async () => {

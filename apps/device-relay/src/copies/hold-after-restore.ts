@@ -4,7 +4,7 @@ import { insertEvents, type RunStatement } from '#ledger';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
 import { holdReceipts, readFleet } from './hold-receipts.js';
-import { isSameCluster, isSameDatabase, readIdentity } from './database-identity.js';
+import { isSameCluster, isSameDatabase, readIdentity, withTablesOfNow } from './database-identity.js';
 
 /** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore. */
 const NOTE_CHANGE = `
@@ -22,13 +22,14 @@ const NOTE_CHANGE = `
  * registers that could have it have been compared, or a person has decided (docs/backup.md).
  */
 export async function holdAfterRestore(client: pg.Client, logger: Logger): Promise<void> {
-  const identity = await readIdentity(client, logger);
+  const seen = await readIdentity(client, logger);
   await client.query('BEGIN');
   try {
-    await client.query('INSERT INTO database_identity (identity) VALUES ($1) ON CONFLICT (id) DO NOTHING', [identity]);
+    await client.query('INSERT INTO database_identity (identity) VALUES ($1) ON CONFLICT (id) DO NOTHING', [seen]);
     // Locked: of several relays that come back together one does it, the others find it done.
     const known = await client.query<{ identity: string }>('SELECT identity FROM database_identity FOR UPDATE');
     const before = known.rows[0]?.identity;
+    const identity = await withTablesOfNow(client, seen);
     if (before === undefined || !isSameDatabase(before, identity)) {
       if (before === undefined || !isSameCluster(before, identity)) await planRenumbering(client);
       await client.query(NOTE_CHANGE, [identity]);
