@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { prefixOf, type IdPrefix } from '#fiscal-domain';
 
 const POOL_BYTES = 4_096;
@@ -39,4 +39,9 @@ const TIME_CHARACTERS = 10;
 /** Before every id of this kind that is made at this moment or later, and after those made before: for reading by time. None is made before 1970. */
 export function firstIdAt(prefix: string, at: Date): string {
   return `${prefix}_${encodeTime(Math.max(at.getTime(), 0), TIME_CHARACTERS).toLowerCase()}`;
+}
+
+/** When an id of ours was made, by the clock of who made it. @throws Error for what is none */
+export function timeOfId(id: string): Date {
+  return new Date(decodeTime(id.slice(id.lastIndexOf('_') + 1).toUpperCase()));
 }

@@ -7,7 +7,7 @@ export { growingCache } from './growing-cache.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { endsWithin, Stopping } from './stopping.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
-export { firstIdAt, newId, newIdOf } from './ids.js';
+export { firstIdAt, newId, newIdOf, timeOfId } from './ids.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
 export { Metrics, type MetricsText, type MetricText } from './metrics.js';
 export { MetricsModule } from './metrics-module.js';

@@ -1,15 +1,17 @@
 // Promise: what a lane costs does not depend on what waits in others, on what the planner assumes, or on a snapshot that stays open.
+import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import { createQuietDatabase, plansInside, visitedRows } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
 import type { CloseRegistered, Intent } from '#ledger';
+import { firstIdAt } from '#runtime';
 import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
 import type { LaneLockHandle } from './ports.js';
 import { countGroups } from './testing/count-groups.js';
-import { BASELINE, LaneRows } from './testing/lane-rows.js';
+import { BASELINE, LaneRows, receiptIdOf } from './testing/lane-rows.js';
 
 const LANES = 40;
 const FOREIGN = 20_000;
@@ -20,7 +22,7 @@ const PER_LANE = 20;
 
 let rows: LaneRows;
 let admin: pg.Client;
-let prisma: PrismaService;
+let prisma: SalesDatabase;
 let lane: LaneRepository;
 let groups: () => number;
 
@@ -105,13 +107,13 @@ async function writeRegistered(): Promise<void> {
   await admin.query(
     `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin,
                            vat_total_tiyin, terminal_id, receipt_seq, registered_at, evidence)
-     SELECT 'rcp_r' || n, 'mer_' || n % 30, 'cli_1', 'receipts', '', 'sale', 'registered', nextval('lane_place_seq'),
+     SELECT '${receiptIdOf('0')}' || lpad(n::text, 15, '0'), 'mer_' || n % 30, 'cli_1', 'receipts', '', 'sale', 'registered', nextval('lane_place_seq'),
             CASE WHEN n % 4 = 0 THEN 'dev_1' ELSE 'dev_other_' || n % ${LANES} END, '{}', 1, 0, 'UZ', n, now(), 'answer'
        FROM generate_series(1, ${FOREIGN}) AS n`,
   );
   await admin.query(
     `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
-     SELECT 'att_r' || substr(id, 6), id, device_id, 1, 'registered', '{}', '', 'rly_1' FROM receipts WHERE status = 'registered'`,
+     SELECT 'att_' || substr(id, 5), id, device_id, 1, 'registered', '{}', '', 'rly_1' FROM receipts WHERE status = 'registered'`,
   );
   await admin.query('VACUUM ANALYZE receipts, attempts, attempt_claims');
 }
@@ -120,26 +122,26 @@ async function writeWaiting(lanes: number): Promise<void> {
   await admin.query(
     `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin,
                            vat_total_tiyin)
-     SELECT 'rcp_w' || nextval('lane_place_seq'), 'mer_' || n % 30, 'cli_1', 'receipts', '', 'sale', 'accepted', nextval('lane_place_seq'),
+     SELECT '${receiptIdOf('1')}' || lpad(nextval('lane_place_seq')::text, 15, '0'), 'mer_' || n % 30, 'cli_1', 'receipts', '', 'sale', 'accepted', nextval('lane_place_seq'),
             'dev_other_' || n % ${lanes}, '{}', 1, 0
        FROM generate_series(1, ${FOREIGN}) AS n`,
   );
   // Each lane has its open attempt, as while its registers are slow.
   await admin.query(
     `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
-     SELECT DISTINCT ON (device_id) 'att_w' || id, id, device_id, 1, 'open'::attempt_state, '{}'::jsonb, ''::bytea, 'rly_2'
+     SELECT DISTINCT ON (device_id) 'att_w' || substr(id, 5), id, device_id, 1, 'open'::attempt_state, '{}'::jsonb, ''::bytea, 'rly_2'
        FROM receipts WHERE status = 'accepted' ORDER BY device_id, lane_place`,
   );
 }
 
 /** Every statement of a lane's work, ten times: the planner takes the sixth plan for good. */
 async function workLane(laneLock: LaneLockHandle): Promise<void> {
-  const registered = ({ attemptId, receiptId }: Intent, index: number): CloseRegistered => ({
+  const registered = ({ attemptId, receiptId }: Intent): CloseRegistered => ({
     ...{ attemptId, receiptId, deviceId: 'dev_1', evidence: 'answer', baseline: BASELINE, lastKnown: null },
-    registration: registrationOf(index),
+    registration: nextRegistration(),
   });
   const ends = {
-    registered: (intent: Intent, index: number): Promise<unknown> => lane.closeRegistered(registered(intent, index)),
+    registered: (intent: Intent): Promise<unknown> => lane.closeRegistered(registered(intent)),
     rejected: ({ attemptId }: Intent) =>
       lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null }, {}, laneLock),
     'not registered': ({ attemptId }: Intent) => lane.closeNotRegistered(attemptId, {}, laneLock),
@@ -156,10 +158,10 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
         receiptId,
       );
       await costOf('noteRefusal', () => lane.noteRefusal(intent.attemptId, { why: 'x' }));
-      await costOf(name, () => close(intent, round));
+      await costOf(name, () => close(intent));
       if (name === 'unknown')
         await costOf('late answer', () =>
-          lane.recordLateAnswer({ receiptId, deviceId: 'dev_1', registration: registrationOf(1_000 + round) }),
+          lane.recordLateAnswer({ receiptId, deviceId: 'dev_1', registration: nextRegistration() }),
         );
       await rows.sql.query(`UPDATE receipts SET status = 'cancelled' WHERE id = $1 AND status = 'accepted'`, [
         receiptId,
@@ -167,28 +169,31 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
     }
     const [first, next] = [rows.intent(await rows.createReceipt()), rows.intent(await rows.createReceipt())];
     expect(await lane.openAttempt(first)).toBe('opened');
-    const both = await costOf('closeAndOpen', () => lane.closeAndOpen(registered(first, 2_000 + round), next));
+    const both = await costOf('closeAndOpen', () => lane.closeAndOpen(registered(first), next));
     expect(both).toEqual({ closed: 'closed', opened: 'opened' });
-    const elsewhere = { ...rows.intent('rcp_none'), deviceId: 'dev_none' };
+    const elsewhere = { ...rows.intent(receiptIdOf('9'.repeat(16))), deviceId: 'dev_none' };
     const third = rows.intent(await rows.createReceipt());
     const before = groups();
     const inCompany = await costOf('closeAndOpen with another lane', () =>
       Promise.all([
-        lane.closeAndOpen(registered(next, 3_000 + round), third),
+        lane.closeAndOpen(registered(next), third),
         lane.openAttempt(elsewhere),
         lane.openAttempt(elsewhere),
       ]),
     );
     expect(inCompany).toEqual([both, 'withdrawn', 'withdrawn']);
     expect(groups()).toBe(before + 1);
-    await lane.closeRegistered(registered(third, 4_000 + round));
+    await lane.closeRegistered(registered(third));
     await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
   }
 }
 
-function registrationOf(index: number): Registration {
+let documents = 500_000;
+
+function nextRegistration(): Registration {
+  documents += 1;
   return {
-    ...{ terminalId: 'UZ1', receiptSeq: 500_000 + index, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/1' },
+    ...{ terminalId: 'UZ1', receiptSeq: documents, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/1' },
     ...{ transactionTimeMs: Date.now(), ofdSent: true, ofdError: null, recordedFields: [], shiftNumber: null },
   };
 }
@@ -202,7 +207,7 @@ async function startOver(statistics: () => Promise<void>): Promise<void> {
   await statistics();
   await prisma?.$disconnect();
   const { url } = rows.database;
-  prisma = new PrismaService({ url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 2_000 });
+  prisma = new SalesDatabase({ url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 2_000 });
   groups = countGroups(prisma);
   lane = new LaneRepository(prisma, 'rly_ours');
   for (const name of Object.keys(costs)) delete costs[name];
@@ -234,6 +239,30 @@ describe.each(MISLEADING)('%s', (_name, statistics) => {
     expect(dearerThan(LANES * PER_LANE)).toEqual([]);
   });
 });
+
+/** Plans that were made and kept while there was next to nothing. */
+const FROM_BEFORE: readonly [name: string, before: string][] = [
+  ['vacuumed', 'VACUUM ANALYZE receipts, attempts, attempt_claims'],
+  ['never analysed', 'SELECT 1'],
+];
+
+async function workWithPlansFromBefore(before: string): Promise<void> {
+  await startOver(async () => {
+    await admin.query(before);
+  });
+  await workLane(rows.laneLock);
+  await writeWaiting(LANES);
+  for (const name of Object.keys(costs)) delete costs[name];
+  await workLane(rows.laneLock);
+}
+
+test.each(FROM_BEFORE)(
+  'plans from before there was anything read no more than is needed: %s',
+  async (_name, before) => {
+    await workWithPlansFromBefore(before);
+    expect(dearerThan(FEW)).toEqual([]);
+  },
+);
 
 describe.each(MISLEADING)('EXPLAIN, %s', (_name, statistics) => {
   beforeAll(async () => {
@@ -278,4 +307,46 @@ test('what has come and gone since a snapshot was taken is in the way of its own
   } finally {
     await snapshot.end();
   }
+});
+
+describe('with receipts in half-years, as they are proposed', () => {
+  beforeAll(async () => {
+    await admin.query('TRUNCATE receipts, attempts, events');
+    const owner = new pg.Client({ connectionString: rows.database.ownerUrl });
+    await owner.connect();
+    try {
+      const conversion = new URL('../../../../bench/receipt-partitions.sql', import.meta.url);
+      const notices: string[] = [];
+      owner.on('notice', ({ message }) => notices.push(message ?? ''));
+      await owner.query('SET client_min_messages = debug1');
+      await owner.query(`BEGIN; ${await readFile(conversion, 'utf8')}; COMMIT`);
+      await owner.query('RESET client_min_messages');
+      // What is there is not read while the table is shut.
+      expect(notices.filter((notice) => /default partition "receipts_first" is implied/.test(notice))).not.toEqual([]);
+      expect(
+        notices.filter((notice) => /(building index .* on|verifying) table "receipts_first"/.test(notice)),
+      ).toEqual([]);
+      for (let year = 2021; year <= 2026; year += 1)
+        await owner.query('SELECT create_partition($1, $2, $3)', [
+          ...['receipts', `receipts_${String(year)}01`],
+          `FROM ('${firstIdAt('rcp', new Date(Date.UTC(year, 0)))}') TO ('${firstIdAt('rcp', new Date(Date.UTC(year, 6)))}')`,
+        ]);
+    } finally {
+      await owner.end();
+    }
+    for (const table of await filesOf(['receipts']))
+      await admin.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
+  });
+
+  test.each(MISLEADING)('no statement of a lane visits what waits in others: %s', async (_name, statistics) => {
+    await startOver(statistics);
+    await writeWaiting(LANES);
+    await workLane(rows.laneLock);
+    expect(dearerThan(FEW)).toEqual([]);
+  });
+
+  test.each(FROM_BEFORE)('plans from before there was anything do neither: %s', async (_name, before) => {
+    await workWithPlansFromBefore(before);
+    expect(dearerThan(FEW)).toEqual([]);
+  });
 });

@@ -1,6 +1,7 @@
 import { isUniqueViolation, Prisma } from '#database';
+import { withinHalfYears } from '../half-years.js';
 import { receiptMove, type HotStatements } from '../statements.js';
-import { REGISTERED_PARTS, type CloseRegistered } from './close.js';
+import { registeredParts, type CloseRegistered } from './close.js';
 import { givenMany, givenOne, type LaneEntry } from './given.js';
 import { intentParts, IS_HERE, type Intent, type Opened } from './open.js';
 
@@ -33,9 +34,9 @@ const AFTER_RESULT = {
   only: Prisma.raw('AND (g.attempt_id IS NULL OR m.id IS NOT NULL) AND r.id IN (SELECT id FROM free)'),
 };
 /** The next receipt, locked, unless another transaction has it. */
-const FREE = Prisma.sql`
+const freeOf = (within: Prisma.Sql): Prisma.Sql => Prisma.sql`
     free AS MATERIALIZED (
-      SELECT r.id FROM given g JOIN receipts r ON r.id = g.next_receipt_id WHERE ${WAITING} FOR NO KEY UPDATE OF r SKIP LOCKED
+      SELECT r.id FROM given g JOIN receipts r ON r.id = g.next_receipt_id ${within} WHERE ${WAITING} FOR NO KEY UPDATE OF r SKIP LOCKED
     )`;
 const ENTERED = Prisma.sql`
     SELECT g.number, m.seconds, m.id IS NOT NULL AS closed, o.id IS NOT NULL AS opened, ${IS_HERE} AS is_here
@@ -55,7 +56,7 @@ export async function closeAndOpen(
 ): Promise<ClosedAndOpened> {
   try {
     const [row] = await database.queryHot<EnteredRow>(Prisma.sql`
-      WITH ${givenOne(pair)}, ${REGISTERED_PARTS}, ${FREE}, ${intentParts(relayId, AFTER_RESULT)} ${ENTERED}`);
+      WITH ${givenOne(pair)}, ${entryParts(relayId, [pair])} ${ENTERED}`);
     const { seconds, closed, opened } = enteredOf(pair, row);
     if (seconds !== null) observe(seconds);
     return { closed, opened };
@@ -79,9 +80,16 @@ export async function enterTogether(
   entries: readonly LaneEntry[],
 ): Promise<Entered[]> {
   const rows = await database.queryHot<EnteredRow>(Prisma.sql`
-    WITH ${givenMany(entries)}, ${REGISTERED_PARTS}, ${FREE}, ${intentParts(relayId, AFTER_RESULT)} ${ENTERED}`);
+    WITH ${givenMany(entries)}, ${entryParts(relayId, entries)} ${ENTERED}`);
   const found = new Map(rows.map((row) => [row.number, row]));
   return entries.map((entry, number) => enteredOf(entry, found.get(number)));
+}
+
+/** Made for the half-years of all that is given: fewer texts, and no part without bounds. */
+function entryParts(relayId: string, entries: readonly LaneEntry[]): Prisma.Sql {
+  const receiptIds = entries.flatMap(({ close, next }) => [close?.receiptId ?? null, next?.receiptId ?? null]);
+  const within = withinHalfYears(receiptIds);
+  return Prisma.sql`${registeredParts(receiptIds)}, ${freeOf(within)}, ${intentParts(relayId, within, AFTER_RESULT)}`;
 }
 
 function enteredOf({ close, next }: LaneEntry, row: EnteredRow | undefined): Entered {

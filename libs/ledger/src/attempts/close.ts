@@ -1,6 +1,7 @@
 import { isUniqueViolation, Prisma } from '#database';
 import { OFD_FUSE_HOURS, type Baseline, type Registration, type Rejection } from '#fiscal-domain';
 import { EVENT_ID, receiptData, receiptEvents } from '../events.js';
+import { inHalfYears } from '../half-years.js';
 import { isHeld, type LaneLock } from '../lanes/lane-lock.js';
 import type { LastKnown } from '../lanes/lanes.js';
 import { attemptMove, receiptMove, type HotStatements, type Statements } from '../statements.js';
@@ -51,7 +52,7 @@ export async function closeRegistered(
 ): Promise<Closed> {
   try {
     const [moved] = await database.queryHot<{ seconds: number | null }>(Prisma.sql`
-      WITH ${givenOne({ close, next: null })}, ${REGISTERED_PARTS}
+      WITH ${givenOne({ close, next: null })}, ${registeredParts([close.receiptId])}
       SELECT seconds FROM moved`);
     if (!moved) return 'already_closed';
     if (moved.seconds !== null) observe(moved.seconds);
@@ -66,9 +67,10 @@ export async function closeRegistered(
 /**
  * Parts of a statement, of each result that is `given`: the attempt is `closed`, its receipt `moved`, the `lane` goes on from there, and
  * it is `noted`. Of two results of one attempt the database takes either; the other one has closed nothing. `seconds` since it was
- * accepted; null where it had waited for a payment.
+ * accepted; null where it had waited for a payment. Made for the half-years of the receipts.
  */
-export const REGISTERED_PARTS = Prisma.sql`
+export const registeredParts = inHalfYears(
+  (within) => Prisma.sql`
     closed AS (
       SELECT g.number, g.receipt_id FROM given g
        WHERE close_attempt(g.receipt_id, g.attempt_id, ${REGISTERED.attempt.to}, g.outcome)
@@ -81,7 +83,7 @@ export const REGISTERED_PARTS = Prisma.sql`
              ofd_deadline_at = ${REGISTERED_AT} + ${OFD_FUSE},
              ofd_sent_at = CASE WHEN g.ofd_sent THEN now() END, ofd_error = g.ofd_error
         FROM closed JOIN given g USING (number)
-       WHERE r.id = closed.receipt_id AND ${REGISTERED.receipt.from}
+       WHERE r.id = closed.receipt_id ${within} AND ${REGISTERED.receipt.from}
       RETURNING r.id, r.merchant_id, r.type, number,
                 CASE WHEN r.payment_id IS NULL THEN extract(epoch FROM now() - r.created_at)::float8 END AS seconds
     ), lane AS (
@@ -93,7 +95,8 @@ export const REGISTERED_PARTS = Prisma.sql`
       Prisma.raw(`jsonb_build_object('receipt_id', id, 'terminal_id', terminal_id, 'receipt_seq', receipt_seq,
                                      'fiscal_sign', fiscal_sign, 'evidence', evidence)`),
       { id: EVENT_ID, from: Prisma.raw('moved JOIN given USING (number)') },
-    )})`;
+    )})`,
+);
 
 /**
  * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this

@@ -11,7 +11,7 @@ export interface LaneEntry {
 }
 
 /**
- * What the parts of a statement read as `given g`: the number of an entry, its result (REGISTERED_PARTS) and its intent (intentParts). Of
+ * What the parts of a statement read as `given g`: the number of an entry, its result (registeredParts) and its intent (intentParts). Of
  * what an entry does not have all is null.
  */
 const COLUMNS = {

@@ -1,6 +1,7 @@
 import { isUniqueViolation, Prisma } from '#database';
 import type { Baseline } from '#fiscal-domain';
 import { receiptEvents } from '../events.js';
+import { withinHalfYears } from '../half-years.js';
 import { LANES_GO, type LaneLock } from '../lanes/lane-lock.js';
 import { receiptMove, type HotStatements } from '../statements.js';
 import { isNotHeldElsewhere } from '../terminal-claims.js';
@@ -33,7 +34,7 @@ const TERMINAL = Prisma.raw('g.next_terminal_id');
 export async function openAttempt(database: HotStatements, relayId: string, intent: Intent): Promise<Opened> {
   try {
     const [row] = await database.queryHot<{ opened: boolean; is_here: boolean }>(Prisma.sql`
-      WITH ${givenOne({ close: null, next: intent })}, ${intentParts(relayId)}
+      WITH ${givenOne({ close: null, next: intent })}, ${intentParts(relayId, withinHalfYears([intent.receiptId]))}
       SELECT EXISTS (SELECT FROM opened) AS opened, ${IS_HERE} AS is_here FROM given g`);
     if (row?.opened) return 'opened';
     return row?.is_here ? 'withdrawn' : 'lane_not_held';
@@ -68,10 +69,11 @@ const NOTHING: After = { join: Prisma.empty, only: Prisma.empty };
 /**
  * Parts of a statement, of each intent that is `given`: the receipt is `taken` and its attempt `opened`, or it is `held` back for good
  * and that is noted.
+ * @param within the half-years of the receipts, behind another condition
  */
-export function intentParts(relayId: string, { join, only }: After = NOTHING): Prisma.Sql {
+export function intentParts(relayId: string, within: Prisma.Sql, { join, only }: After = NOTHING): Prisma.Sql {
   const theOne = Prisma.sql`
-    r.id = g.next_receipt_id AND r.device_id = g.device_id AND ${SENDING.from} AND ${IS_HERE} ${only}`;
+    r.id = g.next_receipt_id ${within} AND r.device_id = g.device_id AND ${SENDING.from} AND ${IS_HERE} ${only}`;
   return Prisma.sql`
       taken AS (
         UPDATE receipts r SET ${SENDING.set}

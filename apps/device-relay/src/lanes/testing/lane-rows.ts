@@ -2,6 +2,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import type { Baseline } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, type Intent } from '#ledger';
+import { firstIdAt } from '#runtime';
 import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { LaneRepository } from '../lane.repository.js';
 import type { LaneLockHandle } from '../ports.js';
@@ -17,6 +18,9 @@ interface ReceiptFields {
   /** From now. */
   dispatchInS?: number;
 }
+
+/** Of one half-year, as ids of ours are, in the order of what follows the time. */
+export const receiptIdOf = (rest: string): string => `${firstIdAt('rcp', new Date('2026-02-01'))}${rest}`;
 
 /** A merchant with one device and what a test needs around it, on a database of its own; direct SQL beside the programs. */
 export class LaneRows {
@@ -124,7 +128,7 @@ export class LaneRows {
     dispatchInS,
   }: ReceiptFields = {}): Promise<string> {
     this.receipts += 1;
-    const id = `rcp_${this.receipts}`;
+    const id = receiptIdOf(`2${String(this.receipts).padStart(15, '0')}`);
     await this.sql.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
                              total_tiyin, vat_total_tiyin, dispatch_before)
