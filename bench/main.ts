@@ -129,7 +129,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
     ),
   'receipt-partitions': (quick) =>
     benchReceiptPartitions(
-      quick ? { rounds: 1, perMonth: 200, calls: 100 } : { rounds: 5, perMonth: 2_000, calls: 1_000 },
+      quick ? { rounds: 1, perHalf: 200, calls: 100 } : { rounds: 5, perHalf: 2_000, calls: 1_000 },
     ),
   'attempt-partitions': (quick) =>
     benchAttemptPartitions(
