@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
-import { createTestDatabase, sampleDocument } from '../libs/database/src/testing/index.js';
+import { createTestDatabase, putReceiptsInHalfYears, sampleDocument } from '../libs/database/src/testing/index.js';
 import { firstIdAt } from '../libs/runtime/src/index.js';
 import { secondsOf } from './processor-time.js';
 import type { Figure } from './report.js';
@@ -19,11 +17,13 @@ export interface ReceiptPartitionsLoad {
 const HALVES = 10;
 const AT_REST = `status <> ALL (ARRAY['awaiting_payment'::receipt_status, 'accepted'::receipt_status, 'sending'::receipt_status, 'unknown'::receipt_status])`;
 
-/** The first id of the half-year that is so many from this one. */
-function boundOf(half: number): string {
+/** The first moment of the half-year that is so many from this one. */
+function startOf(half: number): Date {
   const now = new Date();
-  return firstIdAt('rcp', new Date(Date.UTC(now.getUTCFullYear(), (now.getUTCMonth() < 6 ? 0 : 6) + 6 * half, 1)));
+  return new Date(Date.UTC(now.getUTCFullYear(), (now.getUTCMonth() < 6 ? 0 : 6) + 6 * half, 1));
 }
+
+const boundOf = (half: number): string => firstIdAt('rcp', startOf(half));
 
 /** From one half-year to another, as words of a statement: by operators of the partitions, which no index has. */
 const within = (column: string, from: number, to: number): string =>
@@ -99,7 +99,9 @@ class Receipts {
     isPartitioned: boolean,
   ): Promise<Receipts> {
     const database = await createTestDatabase();
-    if (isPartitioned) await makeHalves(database.ownerUrl);
+    // As a database that was converted five years ago.
+    const halves = Array.from({ length: HALVES + 2 }, (_, half) => startOf(half - HALVES));
+    if (isPartitioned) await putReceiptsInHalfYears(database.ownerUrl, halves);
     const client = new pg.Client({ connectionString: database.adminUrl });
     await client.connect();
     await client.query('SET session_replication_role = replica');
@@ -132,22 +134,5 @@ class Receipts {
     for (let call = 0; call < this.calls; call += 1)
       await this.client.query({ name, text, values: [this.ids[call % this.ids.length]] });
     return (secondsOf(this.pid) - before) / this.calls;
-  }
-}
-
-/** As a database that was converted five years ago. */
-async function makeHalves(ownerUrl: string): Promise<void> {
-  const owner = new pg.Client({ connectionString: ownerUrl });
-  await owner.connect();
-  try {
-    const conversion = await readFile(join(import.meta.dirname, '../../bench/receipt-partitions.sql'), 'utf8');
-    await owner.query(`BEGIN; ${conversion}; COMMIT`);
-    for (let half = -HALVES; half <= 0; half += 1)
-      await owner.query('SELECT create_partition($1, $2, $3)', [
-        ...['receipts', `receipts_half_${String(half + HALVES)}`],
-        `FROM ('${boundOf(half)}') TO ('${boundOf(half + 1)}')`,
-      ]);
-  } finally {
-    await owner.end();
   }
 }

@@ -61,9 +61,9 @@ function boundsOf(id: string): Bounds | null {
   if (isWithin(id, SANDBOXES)) return SANDBOXES;
   if (!OF_A_TIME.test(id)) return null;
   const at = timeOfId(id);
-  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth() < 6 ? 0 : 6];
-  const [from, to] = [month, month + 6].map((first) => firstIdAt('rcp', new Date(Date.UTC(year, first))));
-  return from !== undefined && to !== undefined ? { from, to } : null;
+  const half = at.getUTCMonth() < 6 ? 0 : 6;
+  const firstOf = (month: number): string => firstIdAt('rcp', new Date(Date.UTC(at.getUTCFullYear(), month)));
+  return { from: firstOf(half), to: firstOf(half + 6) };
 }
 
 /** Byte by byte, as those operators compare. */

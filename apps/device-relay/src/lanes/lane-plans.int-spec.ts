@@ -1,11 +1,9 @@
 // Promise: what a lane costs does not depend on what waits in others, on what the planner assumes, or on a snapshot that stays open.
-import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { SalesDatabase } from '#database';
-import { createQuietDatabase, plansInside, visitedRows } from '#database/testing';
+import { createQuietDatabase, plansInside, putReceiptsInHalfYears, visitedRows } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
 import type { CloseRegistered, Intent } from '#ledger';
-import { firstIdAt } from '#runtime';
 import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
@@ -312,28 +310,13 @@ test('what has come and gone since a snapshot was taken is in the way of its own
 describe('with receipts in half-years, as they are proposed', () => {
   beforeAll(async () => {
     await admin.query('TRUNCATE receipts, attempts, events');
-    const owner = new pg.Client({ connectionString: rows.database.ownerUrl });
-    await owner.connect();
-    try {
-      const conversion = new URL('../../../../bench/receipt-partitions.sql', import.meta.url);
-      const notices: string[] = [];
-      owner.on('notice', ({ message }) => notices.push(message ?? ''));
-      await owner.query('SET client_min_messages = debug1');
-      await owner.query(`BEGIN; ${await readFile(conversion, 'utf8')}; COMMIT`);
-      await owner.query('RESET client_min_messages');
-      // What is there is not read while the table is shut.
-      expect(notices.filter((notice) => /default partition "receipts_first" is implied/.test(notice))).not.toEqual([]);
-      expect(
-        notices.filter((notice) => /(building index .* on|verifying) table "receipts_first"/.test(notice)),
-      ).toEqual([]);
-      for (let year = 2021; year <= 2026; year += 1)
-        await owner.query('SELECT create_partition($1, $2, $3)', [
-          ...['receipts', `receipts_${String(year)}01`],
-          `FROM ('${firstIdAt('rcp', new Date(Date.UTC(year, 0)))}') TO ('${firstIdAt('rcp', new Date(Date.UTC(year, 6)))}')`,
-        ]);
-    } finally {
-      await owner.end();
-    }
+    const halves = [2021, 2022, 2023, 2024, 2025, 2026].map((year) => new Date(Date.UTC(year, 0)));
+    const notices = await putReceiptsInHalfYears(rows.database.ownerUrl, halves);
+    // What is there is not read while the table is shut.
+    expect(notices.filter((notice) => /default partition "receipts_first" is implied/.test(notice))).not.toEqual([]);
+    expect(notices.filter((notice) => /(building index .* on|verifying) table "receipts_first"/.test(notice))).toEqual(
+      [],
+    );
     for (const table of await filesOf(['receipts']))
       await admin.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   });
