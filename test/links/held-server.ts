@@ -1,13 +1,15 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A register that holds its first request until the test answers it, and refuses others at once. */
+/** A register that holds its first request for `path` until the test answers it, and refuses others at once, such as polls. */
 export class HeldServer {
-  private readonly server: Server = createServer((_request, response) => {
-    if (this.response === null) this.response = response;
+  private readonly server: Server = createServer((request, response) => {
+    if (this.response === null && request.url === this.path) this.response = response;
     else response.writeHead(503).end();
   });
   private response: ServerResponse | null = null;
+
+  constructor(private readonly path: string) {}
 
   get held(): boolean {
     return this.response !== null;
