@@ -123,8 +123,8 @@ describe('an answer', () => {
     server = new MisbehavingServer(react);
     return { endpoint: await server.listen() };
   }
-  async function storeThat(react: Reaction): Promise<BucketStore> {
-    return new BucketStore(bucketAt((await endpointThat(react)).endpoint), SILENT_MS);
+  async function storeThat(react: Reaction, silentMs?: number): Promise<BucketStore> {
+    return new BucketStore(bucketAt((await endpointThat(react)).endpoint), silentMs);
   }
   const refusal = (status: number, code: string): string =>
     answer(status, `<Error><Code>${code}</Code><Message>${code}</Message></Error>`, {
@@ -133,7 +133,7 @@ describe('an answer', () => {
   const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-length: ${String(length)}\r\n\r\n`;
 
   test('that stops half-way is given up', async () => {
-    const store = await storeThat((socket) => socket.write(`${head(10)}half`));
+    const store = await storeThat((socket) => socket.write(`${head(10)}half`), SILENT_MS);
     await expect(store.open('a.json')).rejects.toThrow();
   });
 
