@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { ConsoleRig, type Visitor } from '../test/console/console-rig.js';
 import type { Figure } from './report.js';
-import { fillReceipts } from './scale.js';
+import { fillReceipts, sellForYears } from './scale.js';
 import { percentile } from './statistics.js';
 
 export interface ConsoleListOptions {
@@ -28,6 +28,7 @@ interface Scrolled {
 export async function benchConsole({ sizes, rounds }: ConsoleListOptions): Promise<Figure[]> {
   const rig = await ConsoleRig.start();
   try {
+    await sellForYears(rig.system);
     const first = await rig.client.post('/v1/receipts', rig.client.saleOf(0), { prefer: 'wait=30' });
     if (first.status !== 201) throw new Error(`the first sale was answered with ${first.status}`);
     const template = first.body.id ?? '';

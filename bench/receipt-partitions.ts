@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { createTestDatabase, putReceiptsInHalfYears, sampleDocument } from '../libs/database/src/testing/index.js';
+import { createTestDatabase, makeHalfYears, sampleDocument } from '../libs/database/src/testing/index.js';
 import { firstIdAt } from '../libs/runtime/src/index.js';
 import { secondsOf } from './processor-time.js';
 import type { Figure } from './report.js';
@@ -15,6 +15,8 @@ export interface ReceiptPartitionsLoad {
 
 /** Five years are kept, the one that is under way among them. */
 const HALVES = 10;
+/** Years after the last receipt. */
+const FAR_AHEAD = 40;
 const AT_REST = `status <> ALL (ARRAY['awaiting_payment'::receipt_status, 'accepted'::receipt_status, 'sending'::receipt_status, 'unknown'::receipt_status])`;
 
 /** The first moment of the half-year that is so many from this one. */
@@ -50,8 +52,8 @@ const STATEMENTS: Readonly<Record<string, (isNamed: boolean) => string>> = {
 };
 
 /**
- * What partitions of receipts by half-year would cost a statement as it is, with a plan that fits all values and is kept, and with the half-years
- * named that it needs: why they are not made yet, and how they may be (docs/adr/0200-half-years-as-words-of-a-statement.md).
+ * What partitions of receipts by half-year cost a statement that is planned for its values, with a plan that fits all values and is kept, and with
+ * the half-years named that it needs: why statements are as they are (docs/adr/0200-half-years-as-words-of-a-statement.md).
  */
 export async function benchReceiptPartitions({ rounds, ...load }: ReceiptPartitionsLoad): Promise<Figure[]> {
   const [one, parts] = [await Receipts.open(load, false), await Receipts.open(load, true)];
@@ -59,7 +61,7 @@ export async function benchReceiptPartitions({ rounds, ...load }: ReceiptPartiti
     const figures: Figure[] = [];
     for (const [at, [name, textOf]] of Object.entries(STATEMENTS).entries()) {
       const kinds = [
-        ['one table', one, textOf(false), 'auto'],
+        ['all in one partition', one, textOf(false), 'auto'],
         ['partitions', parts, textOf(false), 'auto'],
         ['partitions, plans kept', parts, textOf(false), 'force_generic_plan'],
         ['partitions, half-years named', parts, textOf(true), 'auto'],
@@ -101,7 +103,8 @@ class Receipts {
     const database = await createTestDatabase();
     // As a database that was converted five years ago.
     const halves = Array.from({ length: HALVES + 2 }, (_, half) => startOf(half - HALVES));
-    if (isPartitioned) await putReceiptsInHalfYears(database.ownerUrl, halves);
+    // All in the one that has what is in none of them, as before any of them began.
+    await makeHalfYears(database.ownerUrl, isPartitioned ? halves : [startOf(FAR_AHEAD)]);
     const client = new pg.Client({ connectionString: database.adminUrl });
     await client.connect();
     await client.query('SET session_replication_role = replica');

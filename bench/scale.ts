@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { makeHalfYears } from '../libs/database/src/testing/index.js';
 import { until, untilTrue } from '../libs/runtime/src/testing/until.js';
 import { sql } from '../test/system/database.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
@@ -41,6 +42,7 @@ export async function benchScale({ sizes, calls }: ScaleOptions): Promise<Figure
   const system = await startSystem({ registers: 1, scopes: ['receipts:write', 'receipts:read', 'webhooks:admin'] });
   try {
     const largest = sizes.at(-1) ?? 0;
+    await sellForYears(system);
     const first = await system.client.post('/v1/receipts', system.client.saleOf(0), { prefer: 'wait=30' });
     if (first.status !== 201) throw new Error(`the first sale was answered with ${first.status}`);
     const template = first.body.id ?? '';
@@ -69,6 +71,14 @@ export async function benchScale({ sizes, calls }: ScaleOptions): Promise<Figure
   } finally {
     await system.stop();
   }
+}
+
+/** Half-years as an installation has them that has sold since the first receipt. */
+export async function sellForYears({ database }: TestSystem): Promise<void> {
+  const [first, now] = [new Date(FIRST_MS), new Date()];
+  const halves = 2 * (now.getUTCFullYear() + 1 - first.getUTCFullYear());
+  const starts = Array.from({ length: halves }, (_, half) => new Date(Date.UTC(first.getUTCFullYear(), 6 * half)));
+  await makeHalfYears(database.ownerUrl, starts);
 }
 
 function compared(sizes: readonly number[], results: readonly Measured[]): Figure[] {

@@ -164,8 +164,8 @@ async function outcome(admin: pg.Client): Promise<Record<string, number>> {
   const { rows } = await admin.query<{ name: string; value: number }>(
     `SELECT 'size of ' || relname AS name, pg_total_relation_size(relid) / 1024.0 AS value FROM pg_stat_user_tables
       WHERE relname IN ('lanes', 'attempt_claims', 'webhook_cursors', 'webhook_endpoints')
-     UNION ALL SELECT 'size of ' || c.relname, pg_relation_size(c.oid) / 1024.0 FROM pg_class c
-      WHERE c.relname IN ('receipts_waiting_in_lane', 'receipts_under_way')
+     UNION ALL SELECT 'size of ' || i.name, sum(pg_relation_size(relid)) / 1024.0
+       FROM unnest(ARRAY['receipts_waiting_in_lane', 'receipts_under_way']) AS i(name), pg_partition_tree(i.name::regclass) GROUP BY i.name
      UNION ALL SELECT 'dead rows of ' || of_table || ', share', 100.0 * sum(n_dead_tup) / greatest(sum(n_live_tup + n_dead_tup), 1)
        FROM pg_stat_user_tables s, ${tableOf('s.relid')} WHERE of_table IN ('receipts', 'attempts', 'webhook_deliveries') GROUP BY of_table
      UNION ALL SELECT 'frozen pages of ' || of_table || ', share', 100.0 * sum(greatest(relallfrozen, 0)) / greatest(sum(relpages), 1)

@@ -46,7 +46,10 @@ export async function applyAndReadLocks(client, migration) {
 export function faultsOfLocks(locks) {
   const rewritten = locks.filter(({ isRewritten }) => isRewritten);
   const shut = locks.filter(({ modes }) => modes.some((mode) => KEEPS_OUT.includes(mode)));
-  const written = locks.filter(({ modes }) => modes.includes('RowExclusiveLock'));
+  // Of one row: who waits for it waits no longer than for the table.
+  const written = locks.filter(
+    ({ table, modes }) => modes.includes('RowExclusiveLock') && table !== 'database_identity',
+  );
   const shuts = shut.map(({ table }) => table).join(', ');
   return [
     ...rewritten.map(({ table }) => `${table} is written anew as a whole, while it is shut`),

@@ -31,7 +31,7 @@ export const OWNERS = {
   attempts: OF_ITS_RECEIPT,
   // Asked in turn: of a receipt that is here the archive is not read.
   idempotency_claims: `coalesce(${OF_ITS_RECEIPT}, ${OF_ITS_RECEIPT.replaceAll('receipts', 'archived_receipts')})`,
-  archived_attempts: through('receipts', 'receipt_id'),
+  archived_attempts: OF_ITS_RECEIPT,
   attempt_claims: through('devices', 'device_id'),
   lanes: through('devices', 'device_id'),
   device_tasks: through('devices', 'device_id'),

@@ -19,7 +19,8 @@ const LOCK_NOT_AVAILABLE = '55P03';
  */
 export async function withShortLocks(client, work) {
   for (let tries = 1; ; tries += 1) {
-    await client.query('BEGIN');
+    // What is found with a table shut must be what is there.
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     try {
       await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
       await work();

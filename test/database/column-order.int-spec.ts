@@ -91,7 +91,7 @@ async function loggedBy({ adminUrl }: TestDatabase, statement: () => Promise<unk
   await admin.query('SELECT pg_switch_wal()');
   const { rows } = await admin.query<{ bytes: number }>(
     `SELECT sum(record_length - block_fpi_length)::int AS bytes FROM pg_get_wal_block_info($1, $2, false)
-      WHERE relfilenode = pg_relation_filenode('receipts') AND record_type LIKE '%UPDATE%'
+      WHERE relfilenode IN (SELECT pg_relation_filenode('receipts') UNION SELECT pg_relation_filenode(relid) FROM pg_partition_tree('receipts')) AND record_type LIKE '%UPDATE%'
         AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     [from, to],
   );

@@ -158,7 +158,7 @@ describe('a filled database', () => {
     expect(claims).toBe(receipts);
     // What the release before finds receipts by stays until the next one.
     const { rows: indexes } = await owner.query(
-      'SELECT to_regclass(n) IS NOT NULL AS there FROM unnest($1::text[]) AS n',
+      `SELECT to_regclass('parts.' || n) IS NOT NULL AS there FROM unnest($1::text[]) AS n`,
       [UNIQUE],
     );
     expect(indexes).toEqual(UNIQUE.map(() => ({ there: true })));

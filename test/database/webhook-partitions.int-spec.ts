@@ -272,7 +272,7 @@ describe('the programs’ roles', () => {
       expect([call, await refusalOf(programs, `SELECT ${call}`)]).toEqual([call, PERMISSION_DENIED]);
     // Only names of the list are taken.
     for (const call of [
-      `make_next_partition('receipts')`,
+      `make_next_partition('merchants')`,
       `drop_released_partition('webhook_deliveries_first', false)`,
     ])
       expect([call, await refusalOf(programs, `SELECT ${call}`)]).toEqual([call, 'P0002']);

@@ -16,7 +16,7 @@ export class SalesDatabase extends PrismaService {
       ...{ statementTimeoutMs: 3_000, maxWaiting: 5_000 },
       ...settings,
       // Up to PostgreSQL 17 a scan that is forbidden and has to be done costs so much that its statement would be compiled each time, for a second.
-      parameters: { enable_seqscan: 'off', jit: 'off', ...parameters },
+      parameters: { enable_seqscan: 'off', jit: 'off', plan_cache_mode: 'force_generic_plan', ...parameters },
     });
   }
 }

@@ -36,6 +36,9 @@ const SERVER_SIDE = {
   tcp_keepalives_count: 3,
 } as const;
 
+/** Whatever the database's own default is: locks that are waited for, and counts under them, are of what is there then. */
+const SNAPSHOTS = { default_transaction_isolation: 'read committed' } as const;
+
 /** How each session of a program of ours is opened, and when either side gives it up (docs/adr/0054-silent-connections.md). */
 export function sessionConfig(settings: SessionSettings): pg.ClientConfig & WatchedConfig {
   const { statementTimeoutMs, isPooled = false } = settings;
@@ -52,7 +55,7 @@ export function sessionConfig(settings: SessionSettings): pg.ClientConfig & Watc
 function ownSession(settings: SessionSettings): pg.ClientConfig {
   const { statementTimeoutMs, lockTimeoutMs = 0, idleInTransactionMs = IDLE_IN_TRANSACTION_MS } = settings;
   return {
-    connectionString: withParameters(settings.url, { ...SERVER_SIDE, ...settings.parameters }),
+    connectionString: withParameters(settings.url, { ...SERVER_SIDE, ...SNAPSHOTS, ...settings.parameters }),
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
@@ -68,7 +71,7 @@ function connectTimeoutOf(url: string): number {
 /** Parameters of the URL's own `options` come last and win. */
 function withParameters(url: string, parameters: Readonly<Record<string, string | number>>): string {
   const target = new URL(url);
-  const ours = Object.entries(parameters).map(([name, value]) => `-c ${name}=${value}`);
+  const ours = Object.entries(parameters).map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`);
   const given = target.searchParams.get('options');
   target.searchParams.set('options', [...ours, ...(given === null ? [] : [given])].join(' '));
   return target.href;

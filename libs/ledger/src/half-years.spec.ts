@@ -1,6 +1,6 @@
 // Promise: a statement that names half-years finds every receipt that it is given, whatever its id, and names no more than their half-years.
 import { firstIdAt, newIdOf } from '#runtime';
-import { inHalfYears, withinHalfYears } from './half-years.js';
+import { inHalfYears, receiptsWithin, twoHalfYearsBefore, withinHalfYears } from './half-years.js';
 
 const at = (time: string, rest = '0'.repeat(16)): string => `${firstIdAt('rcp', new Date(time))}${rest}`;
 const SANDBOX = newIdOf('rcp', 'mer_test_1');
@@ -63,4 +63,45 @@ test('a part is made once for each half-year, and few are kept', () => {
   for (let year = 1990; year < 2026; year += 1) part([at(`${String(year)}-03-03`)]);
   expect(made).toBe(37);
   expect(part([at('2026-03-03')])).toMatch(/^38 /);
+});
+
+test('a page begins with the half-year of its cursor, or of now, and the one before', () => {
+  const now = new Date('2026-03-03');
+  const start = (id: string | null): string | undefined => twoHalfYearsBefore(id, now)?.from;
+  expect(start(null)).toBe(firstIdAt('rcp', new Date('2025-07-01')));
+  expect(start(at('2024-06-30T23:59:59.999Z'))).toBe(firstIdAt('rcp', new Date('2023-07-01')));
+  expect(start(at('2024-07-01'))).toBe(firstIdAt('rcp', new Date('2024-01-01')));
+  expect([SANDBOX, 'rcp_1', ''].map(start)).toEqual([undefined, undefined, undefined]);
+  // A refund that a gateway whose clock is behind has made.
+  const { receipts, refunds } = twoHalfYearsBefore(null, now)!;
+  expect(receipts.sql).toBe(
+    `AND receipts.id ~>=~ '${firstIdAt('rcp', new Date('2025-07-01'))}' AND receipts.id >= '${firstIdAt('rcp', new Date('2025-07-01'))}'`,
+  );
+  expect(refunds.sql).toBe(`AND f.id ~>=~ '${firstIdAt('rcp', new Date('2025-01-01'))}'`);
+});
+
+test('readers name one half-year or two, of few years; refunds are found from the half-year before on', () => {
+  const now = new Date('2026-11-03');
+  const named = (...ids: string[]): string[] => {
+    const { receipts, refunds } = receiptsWithin(ids, now);
+    return [receipts.sql, refunds.sql];
+  };
+  const first = (day: string): string => firstIdAt('rcp', new Date(day));
+  const words = (from: string, to: string, since: string): string[] => [
+    `AND receipts.id ~>=~ '${from}' AND receipts.id ~<~ '${to}'`,
+    `AND f.id ~>=~ '${since}'`,
+  ];
+  const [winter, spring, summer, autumn] = ['2024-07-01', '2025-01-01', '2025-07-01', '2026-01-01'].map(first);
+  expect(named(at('2025-03-03'))).toEqual(words(spring!, summer!, winter!));
+  expect(named(at('2025-03-03'), at('2025-08-08'))).toEqual(words(spring!, autumn!, winter!));
+  expect(named(SANDBOX)).toEqual(words('rcp_t', 'rcp_u', 'rcp_t'));
+  for (const ids of [
+    [],
+    ['rcp_1'],
+    [at('2025-03-03'), at('2026-03-03')],
+    [at('2025-03-03'), SANDBOX],
+    [at('2015-03-03')],
+    [at('2029-03-03')],
+  ])
+    expect([ids, named(...ids)]).toEqual([ids, ['', '']]);
 });

@@ -20,6 +20,8 @@ interface Bounds {
 const SANDBOXES: Bounds = { from: 'rcp_t', to: 'rcp_u' };
 /** As programs of this system make them, until the year 3084. */
 const OF_A_TIME = /^rcp_0[0-9a-hjkmnp-tv-z]{25}$/;
+/** Letters of an id that a program of this system makes, but of a sandbox. */
+const ID_LENGTH = 30;
 /** Receipts are of one half-year or two; who asks for old ones leaves no more than these behind. */
 const MOST_MADE = 16;
 
@@ -47,23 +49,97 @@ export const withinHalfYears = inHalfYears((within) => within);
 
 /** None where a receipt has an id that no program of this system makes: it may be anywhere. */
 function wordsOf(receiptIds: readonly (string | null)[]): string {
+  const all = boundsOfAll(receiptIds);
+  return all === null ? '' : `AND r.id ~>=~ '${all.from}' AND r.id ~<~ '${all.to}'`;
+}
+
+/** Null: of nothing, or of everything. */
+function boundsOfAll(receiptIds: readonly (string | null)[]): Bounds | null {
   let all: Bounds | null = null;
   for (const id of receiptIds) {
     if (id === null || (all !== null && isWithin(id, all))) continue;
     const own = boundsOf(id);
-    if (own === null) return '';
+    if (own === null) return null;
     all = all === null ? own : { from: least(all.from, own.from), to: greatest(all.to, own.to) };
   }
-  return all === null ? '' : `AND r.id ~>=~ '${all.from}' AND r.id ~<~ '${all.to}'`;
+  return all;
 }
 
 function boundsOf(id: string): Bounds | null {
   if (isWithin(id, SANDBOXES)) return SANDBOXES;
   if (!OF_A_TIME.test(id)) return null;
   const at = timeOfId(id);
-  const half = at.getUTCMonth() < 6 ? 0 : 6;
-  const firstOf = (month: number): string => firstIdAt('rcp', new Date(Date.UTC(at.getUTCFullYear(), month)));
-  return { from: firstOf(half), to: firstOf(half + 6) };
+  return { from: firstIdAt('rcp', halfYearOf(at)), to: firstIdAt('rcp', halfYearOf(at, 1)) };
+}
+
+/** @returns the first moment of the half-year of a moment, or of one so many later */
+function halfYearOf(at: Date, later = 0): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), (at.getUTCMonth() < 6 ? 0 : 6) + 6 * later));
+}
+
+/** Receipts of some half-years, and their refunds. */
+export interface ReceiptsWithin {
+  /** Behind another condition on `receipts`. */
+  receipts: Prisma.Sql;
+  /** The same on refunds `f` of these receipts. They are later, but for clocks: a gateway's may be behind, of which half a year is enough. */
+  refunds: Prisma.Sql;
+}
+
+const EVERYWHERE: ReceiptsWithin = { receipts: Prisma.empty, refunds: Prisma.empty };
+
+/** Half-years before and after this one that are named to readers. Each is a text of its own, which sessions keep: ids of any time can be asked for. */
+const [NAMED_BACK, NAMED_AHEAD] = [-20, 4];
+
+/** What names the half-years of receipts that are read by these ids: one, or two that follow each other. */
+export function receiptsWithin(ids: readonly string[], now = new Date()): ReceiptsWithin {
+  const bounds = boundsOfAll(ids);
+  return bounds !== null && isNamedToReaders(bounds, now) ? within(bounds) : EVERYWHERE;
+}
+
+function isNamedToReaders({ from, to }: Bounds, now: Date): boolean {
+  if (from === SANDBOXES.from) return true;
+  const firstOf = (later: number): string => firstIdAt('rcp', halfYearOf(now, later));
+  return (
+    from >= firstOf(NAMED_BACK) &&
+    to <= firstOf(NAMED_AHEAD) &&
+    to <= firstIdAt('rcp', halfYearOf(timeOfFirst(from), 2))
+  );
+}
+
+function within({ from, to }: Bounds): ReceiptsWithin {
+  return {
+    receipts: Prisma.raw(`AND receipts.id ~>=~ '${from}' AND receipts.id ~<~ '${to}'`),
+    refunds: refundsSince(from),
+  };
+}
+
+/** @param from the first id of a half-year, or of sandboxes */
+function refundsSince(from: string): Prisma.Sql {
+  const since = from === SANDBOXES.from ? from : firstIdAt('rcp', halfYearOf(timeOfFirst(from), -1));
+  return Prisma.raw(`AND f.id ~>=~ '${since}'`);
+}
+
+/** Of the first id of a time. */
+const timeOfFirst = (from: string): Date => timeOfId(from.padEnd(ID_LENGTH, '0'));
+
+/** Of a list that is read newest first: from the beginning of one half-year on. `receipts` names it by the order of the index as well, which else would be read beyond it. */
+export interface ReceiptsSince extends ReceiptsWithin {
+  /** The first id within. */
+  from: string;
+}
+
+/**
+ * Of two half-years, in which there is nearly always a page: the one of this id, or without one the one that is under way, and the one before.
+ * Null: it stands in none, nothing is to be named.
+ */
+export function twoHalfYearsBefore(id: string | null, now: Date): ReceiptsSince | null {
+  if (id !== null && !OF_A_TIME.test(id)) return null;
+  const from = firstIdAt('rcp', halfYearOf(id === null ? now : timeOfId(id), -1));
+  return {
+    from,
+    receipts: Prisma.raw(`AND receipts.id ~>=~ '${from}' AND receipts.id >= '${from}'`),
+    refunds: refundsSince(from),
+  };
 }
 
 /** Byte by byte, as those operators compare. */

@@ -84,7 +84,7 @@ export {
   readReleasedRows,
   releasedPartitions,
   releaseEventPartitions,
-  releaseAttemptPartitions,
+  releaseEmptiedPartitions,
   releasePaymentPartitions,
   releaseWebhookPartitions,
   type PartitionReading,
@@ -96,6 +96,7 @@ export {
   closeUnknown,
   noteRefusal,
   type AttemptEvidence,
+  type AttemptOfReceipt,
   type Closed,
   type CloseRegistered,
 } from './attempts/close.js';
@@ -124,7 +125,8 @@ export {
   type LastKnown,
 } from './lanes/lanes.js';
 export { archivedWithin, findArchiveOf, findArchiveOfExternalId, type Span } from './reading/archived-receipts.js';
-export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
+export { receiptsWithin, twoHalfYearsBefore, type ReceiptsSince } from './half-years.js';
+export { RECEIPT_COLUMNS, receiptColumns, type ReceiptRow } from './reading/receipt-row.js';
 export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
 export {
   answeredStatus,

@@ -118,10 +118,9 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
       { ...intent, request: Buffer.from('bytes') },
     );
   },
-  closeRejected: ({ attemptId }) =>
-    ledger.closeRejected(prisma, attemptId, { rejection: REJECTION, evidence: {} }, lock),
-  closeNotRegistered: ({ attemptId }) => ledger.closeNotRegistered(prisma, attemptId, {}, lock),
-  closeUnknown: ({ attemptId }) => ledger.closeUnknown(prisma, attemptId, { why: 'a test' }, { mustSettle: false }),
+  closeRejected: (subject) => ledger.closeRejected(prisma, subject, { rejection: REJECTION, evidence: {} }, lock),
+  closeNotRegistered: (subject) => ledger.closeNotRegistered(prisma, subject, {}, lock),
+  closeUnknown: (subject) => ledger.closeUnknown(prisma, subject, { why: 'a test' }, { mustSettle: false }),
   recordLateAnswer: ({ receiptId }) =>
     ledger.recordLateAnswer(prisma, { receiptId, deviceId: DEVICE, registration: REGISTRATION }),
   parkAttempt: ({ receiptId, attemptId }) => {

@@ -62,7 +62,8 @@ async function rows(): Promise<string[]> {
 const months = (): Promise<string[]> => partitions('attempts');
 /** So that the last of these months is over for long enough, and no later one. */
 const keepAttemptsDays = Math.floor((Date.now() - monthAt(-4).getTime()) / DAY_MS) - 1;
-const keepMonths = (): Promise<false> => keeper({ folder: at.folder, keepAttemptsDays }).run();
+const keepLeavingDays = { attempts: keepAttemptsDays, receipts: 36_500 };
+const keepMonths = (): Promise<false> => keeper({ folder: at.folder, keepLeavingDays }).run();
 const keepAttempts = (): Promise<boolean> =>
   new ArchiveKeeper(
     at.database.url,
@@ -163,7 +164,7 @@ test.each([
   async (_what, partition) => {
     await at.owner.query(`BEGIN; LOCK TABLE parts.${partition()} IN SHARE UPDATE EXCLUSIVE MODE`);
     try {
-      await expect(keeper({ folder: at.folder, keepAttemptsDays, tries: 2 }).run()).rejects.toMatchObject({
+      await expect(keeper({ folder: at.folder, keepLeavingDays, tries: 2 }).run()).rejects.toMatchObject({
         code: '55P03',
         where: expect.stringContaining(
           `"LOCK TABLE ONLY parts.${partition()} IN SHARE UPDATE EXCLUSIVE MODE"`,
@@ -182,7 +183,10 @@ test('what is left of a month is read by an index: its room on the disk is not',
   await attempts(-7, 3_000);
   await at.owner.query(`DELETE FROM attempts WHERE id NOT IN (SELECT id FROM attempts ORDER BY id DESC LIMIT 3)`);
   const before = await rows();
-  const plans = await plansInside(at.database.adminUrl, `SELECT release_attempt_partitions(${keepAttemptsDays})`);
+  const plans = await plansInside(
+    at.database.adminUrl,
+    `SELECT release_emptied_partitions('attempts', ${keepAttemptsDays})`,
+  );
   expect(await months()).not.toContain(suffix(-7));
   expect(plans).toMatch(new RegExp(`Scan (?:on|using) attempts_${suffix(-7)}_pkey`));
   expect(plans).not.toMatch(new RegExp(`Seq Scan on parts.attempts_${suffix(-7)}`));

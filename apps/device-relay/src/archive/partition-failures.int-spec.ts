@@ -49,7 +49,7 @@ const keeper = (): PartitionKeeper =>
         keepDays: 30,
         keepEventsDays: 30,
         keepCallsDays: 30,
-        keepAttemptsDays: 90,
+        keepLeavingDays: { attempts: 90, receipts: 396 },
         maxRows: 30,
         rowsAtOnce: 7,
       },

@@ -6,6 +6,7 @@ import {
   CALL_TABLES,
   dropReleasedPartition,
   hasRestoredPartitions,
+  LEAVING_TABLES,
   makeNextPartition,
   noteArchivedRound,
   notePartitionRound,
@@ -13,13 +14,14 @@ import {
   PARTITIONED_TABLES,
   readReleasedRows,
   releasedPartitions,
-  releaseAttemptPartitions,
+  releaseEmptiedPartitions,
   releaseEventPartitions,
   releasePaymentPartitions,
   releaseWebhookPartitions,
   StoreUnavailable,
   type ArchiveFiles,
   type ArchiveRow,
+  type LeavingTable,
   type ReleasedPartition,
   type RunStatement,
 } from '#ledger';
@@ -48,8 +50,8 @@ export interface PartitionOptions {
   keepEventsDays: number;
   /** Days that calls to payment providers and theirs to us are kept; with an archive only, without one all stay. */
   keepCallsDays: number;
-  /** Days after which all attempts of a month have left that may (archive-keeper.ts); with an archive only. */
-  keepAttemptsDays: number;
+  /** Days after which all rows of a partition have left that may (archive-keeper.ts); with an archive only. */
+  keepLeavingDays: Readonly<Record<LeavingTable, number>>;
   /** Where what leaves is archived; null: nowhere. */
   archive: ArchiveFiles | null;
   rowsAtOnce: number;
@@ -69,7 +71,7 @@ export const PARTITION_OPTIONS = {
 };
 
 /**
- * Keeps the partitions of events, webhook deliveries, calls of payments and attempts, one relay at a time: makes those of the next months, takes off what
+ * Keeps the partitions of events, webhook deliveries, calls of payments, attempts and receipts, one relay at a time: makes those of the next months, takes off what
  * is older than it is kept, and drops that, with an archive only when files hold it. Each step is one transaction of the database and is
  * found by the next round where this one ends (docs/adr/0191-webhooks-in-partitions.md has the crash windows).
  */
@@ -114,7 +116,8 @@ export class PartitionKeeper {
     const hasArchive = this.files !== null;
     if (failures.length === 0 && !this.isStopping) await noteArchivedRound(run, 'events', { hasArchive });
     failures.push(...(await this.keepCalls(run, hasArchive && mayRelease)));
-    failures.push(...(await this.keepAttempts(run, hasArchive && mayRelease)));
+    for (const table of LEAVING_TABLES)
+      failures.push(...(await this.keepEmptied(run, table, hasArchive && mayRelease)));
     failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
     if (failures.length > 0) throw failures[0];
   }
@@ -173,18 +176,19 @@ export class PartitionKeeper {
     return [];
   }
 
-  /** Months of attempts that have left one by one. @returns what failed */
-  private async keepAttempts(run: RunStatement, mayRelease: boolean): Promise<unknown[]> {
+  /** Partitions whose rows have left one by one. @returns what failed */
+  private async keepEmptied(run: RunStatement, table: LeavingTable, mayRelease: boolean): Promise<unknown[]> {
     try {
-      const release = (): Promise<string> => releaseAttemptPartitions(run, this.options.keepAttemptsDays);
-      // What is left of a month is counted before the table is shut; then two thousand rows at most are moved.
+      const release = (): Promise<string> => releaseEmptiedPartitions(run, table, this.options.keepLeavingDays[table]);
+      // What is left of a partition is counted before the table is shut; then two thousand rows at most are moved.
       const step = mayRelease ? await this.releaseAll(run, release, READING_MS) : 'none';
-      const isHeld = step === 'held';
+      // Receipts of payments stay (docs/archive.md), so that nothing is wrong where a partition does.
+      const isHeld = step === 'held' && table === 'attempts';
       if (isHeld) this.logger.warn('an old month of attempts stays: more of them than a few have not left yet');
-      if (!this.isStopping) await noteArchivedRound(run, 'attempts', { hasArchive: this.files !== null, isHeld });
+      if (!this.isStopping) await noteArchivedRound(run, table, { hasArchive: this.files !== null, isHeld });
       return [];
     } catch (error) {
-      this.logger.error({ err: error }, 'an old month of attempts was not taken off');
+      this.logger.error({ err: error, table }, 'an old partition was not taken off');
       return [error];
     }
   }

@@ -10,10 +10,10 @@ import { PARTITION_OPTIONS, PartitionKeeper } from './partition-keeper.js';
 
 const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
-/** Attempts leave one by one (archive-keeper.ts): of a large month that takes its time. */
-const ATTEMPTS_LEAVE_WITHIN_DAYS = 7;
+/** Attempts and receipts leave one by one (archive-keeper.ts): of a large partition that takes its time. */
+const LEAVE_WITHIN_DAYS = 7;
 
-/** Keeps the partitions of events, webhook deliveries, calls of payments and attempts (docs/database.md, "Partitions"). */
+/** Keeps the partitions of events, webhook deliveries, calls of payments, attempts and receipts (docs/database.md, "Partitions"). */
 @Module({
   imports: [LanesModule],
   providers: [
@@ -27,7 +27,10 @@ const ATTEMPTS_LEAVE_WITHIN_DAYS = 7;
           archive: archiveOf(settings),
           ...{ keepDays, keepCallsDays },
           keepEventsDays: eventsKeepDays(settings),
-          keepAttemptsDays: settings.ATTEMPTS_KEEP_DAYS + ATTEMPTS_LEAVE_WITHIN_DAYS,
+          keepLeavingDays: {
+            attempts: settings.ATTEMPTS_KEEP_DAYS + LEAVE_WITHIN_DAYS,
+            receipts: settings.RECEIPTS_KEEP_DAYS + LEAVE_WITHIN_DAYS,
+          },
         };
         return new PartitionKeeper(sessionsAt(settings), options, logger);
       },

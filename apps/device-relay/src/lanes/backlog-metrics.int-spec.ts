@@ -32,9 +32,9 @@ test('nothing to do', async () => {
 test('what waits, what is open and what is unknown', async () => {
   await rows.createDevice('dev_2');
   const parked = await rows.createOpenAttempt();
-  await rows.ours.closeUnknown(parked.attemptId, { why: 'x' }, { mustSettle: false });
+  await rows.ours.closeUnknown(parked, { why: 'x' }, { mustSettle: false });
   const proved = await rows.createOpenAttempt();
-  await rows.ours.closeUnknown(proved.attemptId, { why: 'x' }, { mustSettle: false });
+  await rows.ours.closeUnknown(proved, { why: 'x' }, { mustSettle: false });
   // Proven by a late answer: it needs no decision, though its attempt stays unknown.
   await rows.sql.query(`UPDATE receipts SET status = 'rejected' WHERE id = $1`, [proved.receiptId]);
   await rows.createOpenAttempt();

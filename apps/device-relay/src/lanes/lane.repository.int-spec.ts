@@ -164,9 +164,9 @@ describe('the intent', () => {
   });
 
   test('attempts of a receipt are numbered', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock);
-    const second = rows.intent(receiptId);
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.closeNotRegistered(attempt, {}, rows.laneLock);
+    const second = rows.intent(attempt.receiptId);
     await rows.ours.openAttempt(second);
     expect(await rows.attempt(second.attemptId)).toMatchObject({ number: 2 });
   });
@@ -202,10 +202,10 @@ describe('closing as registered', () => {
   });
 
   test('an attempt that was parked is already closed; the lane’s baseline stays', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeUnknown(attemptId, { why: 'parked' }, { mustSettle: true });
-    expect(await rows.ours.closeRegistered(close(attemptId))).toBe('already_closed');
-    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'unknown' });
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.closeUnknown(attempt, { why: 'parked' }, { mustSettle: true });
+    expect(await rows.ours.closeRegistered(close(attempt.attemptId))).toBe('already_closed');
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status: 'unknown' });
     expect(await rows.lane()).toMatchObject({ baseline: null, must_settle: true });
   });
 
@@ -265,10 +265,10 @@ describe('an answer that comes after the attempt was closed', () => {
   });
 
   test('proves a receipt that was parked', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeUnknown(attemptId, { why: 'parked' }, { mustSettle: false });
-    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
-    expect(await rows.receipt(receiptId)).toMatchObject({
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.closeUnknown(attempt, { why: 'parked' }, { mustSettle: false });
+    expect(await rows.ours.recordLateAnswer(late(attempt.receiptId))).toBe('proved');
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({
       status: 'registered',
       receipt_seq: '41',
       evidence: 'answer',
@@ -278,19 +278,19 @@ describe('an answer that comes after the attempt was closed', () => {
   });
 
   test('proves a receipt that waits to be sent again, so that it is not', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock);
-    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
-    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered' });
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.closeNotRegistered(attempt, {}, rows.laneLock);
+    expect(await rows.ours.recordLateAnswer(late(attempt.receiptId))).toBe('proved');
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status: 'registered' });
     expect(await rows.ours.read(rows.deviceId, 10)).toMatchObject({ openAttempt: null, waiting: [] });
   });
 
   test('while it is sent again: a duplicate is suspected', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock);
-    await rows.ours.openAttempt(rows.intent(receiptId));
-    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('duplicate_suspected');
-    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending' });
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.closeNotRegistered(attempt, {}, rows.laneLock);
+    await rows.ours.openAttempt(rows.intent(attempt.receiptId));
+    expect(await rows.ours.recordLateAnswer(late(attempt.receiptId))).toBe('duplicate_suspected');
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status: 'sending' });
   });
 });
 
@@ -298,37 +298,37 @@ describe('the other ends of an attempt', () => {
   const rejection = { code: 'E-013', rule: null, detail: 'no', line: 1 };
 
   test('rejected, once', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
-    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.laneLock)).toBe(true);
-    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.laneLock)).toBe(false);
-    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'rejected', rejection });
+    const attempt = await rows.createOpenAttempt();
+    expect(await rows.ours.closeRejected(attempt, rejection, { answer: {} }, rows.laneLock)).toBe(true);
+    expect(await rows.ours.closeRejected(attempt, rejection, { answer: {} }, rows.laneLock)).toBe(false);
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status: 'rejected', rejection });
     expect(await rows.events()).toEqual(['receipt.rejected']);
   });
 
   test('unknown, once, with its evidence; what must settle stays so', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
+    const attempt = await rows.createOpenAttempt();
     await rows.sql.query('UPDATE lanes SET must_settle = true');
     const evidence = { baseline: BASELINE, why: 'unknown' };
-    expect(await rows.ours.closeUnknown(attemptId, evidence, { mustSettle: false })).toBe(true);
-    expect(await rows.ours.closeUnknown(attemptId, evidence, { mustSettle: true })).toBe(false);
-    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'unknown' });
-    expect(await rows.attempt(attemptId)).toMatchObject({ state: 'unknown', outcome: evidence });
+    expect(await rows.ours.closeUnknown(attempt, evidence, { mustSettle: false })).toBe(true);
+    expect(await rows.ours.closeUnknown(attempt, evidence, { mustSettle: true })).toBe(false);
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status: 'unknown' });
+    expect(await rows.attempt(attempt.attemptId)).toMatchObject({ state: 'unknown', outcome: evidence });
     expect(await rows.lane()).toMatchObject({ must_settle: true });
     expect(await rows.events()).toEqual(['receipt.unknown']);
   });
 
   test('not registered: back to its place, ahead of those behind it', async () => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
+    const attempt = await rows.createOpenAttempt();
     const behind = await rows.createReceipt();
-    expect(await rows.ours.closeNotRegistered(attemptId, { proof: 'x' }, rows.laneLock)).toBe(true);
-    expect(await rows.ours.closeNotRegistered(attemptId, { proof: 'x' }, rows.laneLock)).toBe(false);
+    expect(await rows.ours.closeNotRegistered(attempt, { proof: 'x' }, rows.laneLock)).toBe(true);
+    expect(await rows.ours.closeNotRegistered(attempt, { proof: 'x' }, rows.laneLock)).toBe(false);
     const snapshot = await rows.ours.read(rows.deviceId, 10);
-    expect(snapshot?.waiting.map(({ id }) => id)).toEqual([receiptId, behind]);
+    expect(snapshot?.waiting.map(({ id }) => id)).toEqual([attempt.receiptId, behind]);
   });
 
   test('a refusal is stored with its time by the database’s clock', async () => {
-    const { attemptId } = await rows.createOpenAttempt();
-    await rows.ours.noteRefusal(attemptId, { refused: 'F-001' });
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.noteRefusal(attempt, { refused: 'F-001' });
     const { rows: kept } = await rows.sql.query<{ at: string }>(`SELECT outcome ->> 'refused_at' AS at FROM attempts`);
     for (const { at } of kept) expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const noted = await rows.ours.read(rows.deviceId, 1);
@@ -348,31 +348,31 @@ describe('what only the holder of the lane lock may do', () => {
     ['it was released', (held) => held.query('SELECT pg_advisory_unlock_all()')],
     ['the session is gone', (held) => held.end()],
   ])('calling back, rejecting and ending the settling fail when %s', async (_name, lose) => {
-    const { receiptId, attemptId } = await rows.createOpenAttempt();
+    const attempt = await rows.createOpenAttempt();
     await rows.sql.query('UPDATE lanes SET must_settle = true');
     await lose(rows.session);
     await rows.untilReleased(rows.laneLock);
-    expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock)).toBe(false);
+    expect(await rows.ours.closeNotRegistered(attempt, {}, rows.laneLock)).toBe(false);
     const rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
-    expect(await rows.ours.closeRejected(attemptId, rejection, {}, rows.laneLock)).toBe(false);
-    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending' });
+    expect(await rows.ours.closeRejected(attempt, rejection, {}, rows.laneLock)).toBe(false);
+    expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status: 'sending' });
     await rows.ours.endSettle(rows.deviceId, BASELINE, rows.laneLock);
     expect(await rows.lane()).toMatchObject({ must_settle: true, baseline: null });
   });
 
   test('nor when another session holds it', async () => {
-    const { attemptId } = await rows.createOpenAttempt();
+    const attempt = await rows.createOpenAttempt();
     expect(
-      await rows.ours.closeNotRegistered(attemptId, {}, { ...rows.laneLock, backendPid: rows.laneLock.backendPid + 1 }),
+      await rows.ours.closeNotRegistered(attempt, {}, { ...rows.laneLock, backendPid: rows.laneLock.backendPid + 1 }),
     ).toBe(false);
     expect(
-      await rows.ours.closeNotRegistered(attemptId, {}, { ...rows.laneLock, lockNumber: rows.laneLock.lockNumber + 1 }),
+      await rows.ours.closeNotRegistered(attempt, {}, { ...rows.laneLock, lockNumber: rows.laneLock.lockNumber + 1 }),
     ).toBe(false);
-    expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock)).toBe(true);
+    expect(await rows.ours.closeNotRegistered(attempt, {}, rows.laneLock)).toBe(true);
   });
 
   test('the same lock in another database is another lock', async () => {
-    const { attemptId } = await rows.createOpenAttempt();
+    const attempt = await rows.createOpenAttempt();
     await rows.session.query('SELECT pg_advisory_unlock_all()');
     const url = new URL(rows.database.adminUrl);
     url.pathname = '/postgres';
@@ -381,7 +381,7 @@ describe('what only the holder of the lane lock may do', () => {
     try {
       await elsewhere.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, rows.laneLock.lockNumber]);
       const foreign = { ...rows.laneLock, backendPid: await backendPidOf(elsewhere) };
-      expect(await rows.ours.closeNotRegistered(attemptId, {}, foreign)).toBe(false);
+      expect(await rows.ours.closeNotRegistered(attempt, {}, foreign)).toBe(false);
     } finally {
       await elsewhere.end();
     }

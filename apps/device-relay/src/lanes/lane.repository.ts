@@ -30,16 +30,16 @@ export class LaneRepository implements LaneStore {
   closeRegistered: LaneStore['closeRegistered'] = (close) => this.writes.closeRegistered(close);
   closeAndOpen: LaneStore['closeAndOpen'] = (close, next) => this.writes.closeAndOpen(close, next);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
-  closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, laneLock) =>
-    ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, laneLock);
+  closeRejected: LaneStore['closeRejected'] = (attempt, rejection, evidence, laneLock) =>
+    ledger.closeRejected(this.prisma, attempt, { rejection, evidence }, laneLock);
   rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) =>
     ledger.rejectUnsent(this.prisma, receipt, rejection);
-  closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, laneLock) =>
-    ledger.closeNotRegistered(this.prisma, attemptId, evidence, laneLock);
-  closeUnknown: LaneStore['closeUnknown'] = (attemptId, evidence, options) =>
-    ledger.closeUnknown(this.prisma, attemptId, evidence, options);
-  noteRefusal: LaneStore['noteRefusal'] = (attemptId, evidence) =>
-    ledger.noteRefusal(this.prisma, this.relayId, attemptId, evidence);
+  closeNotRegistered: LaneStore['closeNotRegistered'] = (attempt, evidence, laneLock) =>
+    ledger.closeNotRegistered(this.prisma, attempt, evidence, laneLock);
+  closeUnknown: LaneStore['closeUnknown'] = (attempt, evidence, options) =>
+    ledger.closeUnknown(this.prisma, attempt, evidence, options);
+  noteRefusal: LaneStore['noteRefusal'] = (attempt, evidence) =>
+    ledger.noteRefusal(this.prisma, this.relayId, attempt, evidence);
 
   holdFromCopy: LaneStore['holdFromCopy'] = (receiptId) =>
     this.prisma.$transaction(async (tx) => {

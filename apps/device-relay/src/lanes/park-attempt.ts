@@ -23,9 +23,10 @@ export class ParkAttempt {
     evidence: Record<string, unknown>,
     options: { mustSettle: boolean },
   ): Promise<Step> {
-    this.logger.error({ attempt_id: attempt.id, receipt_id: attempt.receiptId, evidence }, 'receipt is unknown');
-    await this.store.closeUnknown(attempt.id, { baseline: attempt.baseline, ...evidence }, options);
-    this.notices.notify(attempt.receiptId);
+    const { id: attemptId, receiptId, baseline } = attempt;
+    this.logger.error({ attempt_id: attemptId, receipt_id: receiptId, evidence }, 'receipt is unknown');
+    await this.store.closeUnknown({ attemptId, receiptId }, { baseline, ...evidence }, options);
+    this.notices.notify(receiptId);
     return { kind: 'reread' };
   }
 }

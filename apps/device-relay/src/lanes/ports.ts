@@ -2,6 +2,7 @@ import type { StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, LocalExtraInfo, Rejection } from '#fiscal-domain';
 import type {
   AttemptEvidence,
+  AttemptOfReceipt,
   Closed,
   ClosedAndOpened,
   CloseRegistered,
@@ -105,11 +106,11 @@ export interface LaneStore {
    */
   recordLateAnswer(answer: LateRegistration): Promise<LateAnswer>;
   /**
-   * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
+   * False, here and in `closeNotRegistered`, when the attempt is closed already or another receipt's, or the lane lock is no longer this
    * session's by the database's own word: a successor may be repeating the request at this moment, and succeed.
    */
   closeRejected(
-    attemptId: string,
+    attempt: AttemptOfReceipt,
     rejection: Rejection,
     evidence: AttemptEvidence,
     laneLock: LaneLockHandle,
@@ -120,10 +121,14 @@ export interface LaneStore {
    */
   rejectUnsent(receipt: { receiptId: string; deviceId: string }, rejection: Rejection): Promise<boolean>;
   /** Back to `accepted`, for the same lane place. */
-  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, laneLock: LaneLockHandle): Promise<boolean>;
-  closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean>;
+  closeNotRegistered(attempt: AttemptOfReceipt, evidence: AttemptEvidence, laneLock: LaneLockHandle): Promise<boolean>;
+  closeUnknown(
+    attempt: AttemptOfReceipt,
+    evidence: AttemptEvidence,
+    options: { mustSettle: boolean },
+  ): Promise<boolean>;
   /** Stores, on the open attempt, that a repetition was refused just now. */
-  noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void>;
+  noteRefusal(attempt: AttemptOfReceipt, evidence: AttemptEvidence): Promise<void>;
   /** Sets the lane's due time on the database's clock. */
   postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void>;
   /** Names this relay as the one that waits out a settle time; others keep off until 10 s after it. */

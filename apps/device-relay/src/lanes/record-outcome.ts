@@ -149,8 +149,10 @@ export class RecordOutcome {
       if (!unmoved) return this.resolveUnclear(lane, sent, `${rejection.code}, but the counters do not confirm it`);
     }
     const { attempt, answer } = sent;
-    if (!(await this.store.closeRejected(attempt.id, rejection, { answer }, lane.laneLock))) return { kind: 'reread' };
-    this.notices.notify(sent.attempt.receiptId);
+    const { id: attemptId, receiptId } = attempt;
+    const isClosed = await this.store.closeRejected({ attemptId, receiptId }, rejection, { answer }, lane.laneLock);
+    if (!isClosed) return { kind: 'reread' };
+    this.notices.notify(receiptId);
     return { kind: 'next' };
   }
 
@@ -163,6 +165,7 @@ export class RecordOutcome {
 
   /** False when the lock is no longer ours: the attempt stays open for its present holder. */
   private backToAccepted(lane: LaneInHand, { attempt, answer }: Sent): Promise<boolean> {
-    return this.store.closeNotRegistered(attempt.id, { answer }, lane.laneLock);
+    const { id: attemptId, receiptId } = attempt;
+    return this.store.closeNotRegistered({ attemptId, receiptId }, { answer }, lane.laneLock);
   }
 }

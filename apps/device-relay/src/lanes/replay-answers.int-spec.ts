@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Registration } from '#fiscal-domain';
+import type { AttemptOfReceipt } from '#ledger';
 import { createLogger } from '#runtime';
 import { AnswerFiles } from './answer-files.js';
 import type { AnswerInHand } from './record-answer.js';
@@ -77,21 +78,21 @@ test('of an attempt that is still open: registered as if nothing had happened, a
   expect([published, readdirSync(folder)]).toEqual([[attempt.receiptId], []]);
 });
 
-test.each<[string, (attemptId: string) => Promise<unknown>, string]>([
+test.each<[string, (attempt: AttemptOfReceipt) => Promise<unknown>, string]>([
   [
     'parked as unknown: proved',
-    (id) => rows.others.closeUnknown(id, { why: 'parked' }, { mustSettle: true }),
+    (attempt) => rows.others.closeUnknown(attempt, { why: 'parked' }, { mustSettle: true }),
     'registered',
   ],
   [
     'called not registered: not sent again',
-    (id) => rows.others.closeNotRegistered(id, {}, rows.laneLock),
+    (attempt) => rows.others.closeNotRegistered(attempt, {}, rows.laneLock),
     'registered',
   ],
 ])('of an attempt that another relay has %s', async (_what, resolve, status) => {
   const attempt = await rows.createOpenAttempt();
   await files.keep(answerTo(attempt));
-  await resolve(attempt.attemptId);
+  await resolve(attempt);
   await replay.replay();
   expect(await rows.receipt(attempt.receiptId)).toMatchObject({ status, receipt_seq: '41' });
   expect(readdirSync(folder)).toEqual([]);

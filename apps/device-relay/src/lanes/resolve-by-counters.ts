@@ -43,9 +43,10 @@ export class ResolveByCounters {
 
   private async record(lane: LaneInHand, found: Found, proof: CounterProof): Promise<Step> {
     const { attempt, evidence, after } = found;
+    const which = { attemptId: attempt.id, receiptId: attempt.receiptId };
     switch (proof.kind) {
       case 'not_registered':
-        if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.laneLock))) return { kind: 'reread' };
+        if (!(await this.store.closeNotRegistered(which, evidence, lane.laneLock))) return { kind: 'reread' };
         await this.store.endSettle(lane.device.id, after, lane.laneLock);
         return this.setbacks.retryLater(lane, 'proven not registered; sent again');
       case 'registered':

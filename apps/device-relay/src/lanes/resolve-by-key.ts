@@ -93,8 +93,9 @@ export class ResolveByKey {
     { outcome }: Extract<RepeatOutcome, { kind: 'refused' }>,
   ): Promise<Step> {
     const { settleMs } = lane.device.profile;
+    const which = { attemptId: attempt.id, receiptId: attempt.receiptId };
     if (attempt.refusedAgoMs === null) {
-      await this.store.noteRefusal(attempt.id, { refused: outcome });
+      await this.store.noteRefusal(which, { refused: outcome });
       return this.setbacks.wait(lane, settleMs, 'refused after an unclear answer: asked again after the settle time');
     }
     if (attempt.refusedAgoMs < settleMs) {
@@ -102,12 +103,12 @@ export class ResolveByKey {
     }
     const evidence = { refused_again: outcome };
     if (outcome.kind === 'rejected') {
-      if (!(await this.store.closeRejected(attempt.id, outcome.rejection, evidence, lane.laneLock)))
+      if (!(await this.store.closeRejected(which, outcome.rejection, evidence, lane.laneLock)))
         return { kind: 'reread' };
       this.notices.notify(attempt.receiptId);
       return { kind: 'reread' };
     }
-    if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.laneLock))) return { kind: 'reread' };
+    if (!(await this.store.closeNotRegistered(which, evidence, lane.laneLock))) return { kind: 'reread' };
     return outcome.kind === 'device_refused'
       ? this.setbacks.refused(lane, outcome.state, outcome.reason)
       : this.setbacks.retryLater(lane, 'refused for good');

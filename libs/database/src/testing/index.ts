@@ -1,7 +1,7 @@
 /** For tests only: never imported by a program, never built. */
 export { startOwnServer, type OwnServer } from './own-server.js';
-export { planOf, plansInside, recorded, recordedInGroup, type ShownPlan } from './plans.js';
-export { putReceiptsInHalfYears } from './receipts-in-half-years.js';
+export { indexNames, planOf, plansInside, recorded, recordedInGroup, type ShownPlan } from './plans.js';
+export { makeHalfYears } from './half-years.js';
 export { visitedRows } from './visited-rows.js';
 export { sampleDocument } from './sample-document.js';
 export { testClient } from './test-client.js';

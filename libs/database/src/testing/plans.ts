@@ -38,6 +38,16 @@ function firstOf([statement]: readonly Prisma.Sql[]): Prisma.Sql {
   return statement;
 }
 
+/** How an index of a partition is called in its table. */
+export async function indexNames(client: pg.Client): Promise<(name: string) => string> {
+  const { rows } = await client.query<{ name: string; of: string }>(
+    `SELECT c.relname AS name, p.relname AS of FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
+      WHERE c.relkind = 'i'`,
+  );
+  const names = new Map(rows.map(({ name, of }) => [name, of]));
+  return (name) => names.get(name) ?? name;
+}
+
 interface Plan {
   'Node Type': string;
   'Relation Name'?: string;

@@ -1,6 +1,7 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
 import type { ArchivedTable } from './archive-files.js';
+import type { LeavingTable } from './leaving-rows.js';
 
 /** A row that was read in its order; null: there is nothing to keep of it. */
 interface ReadRow {
@@ -8,10 +9,10 @@ interface ReadRow {
   line: string | null;
 }
 
-/** What is kept in partitions by month, as `partitioned_tables` of the database lists them. */
+/** What is kept in partitions, by month or, of receipts, by half-year, as `partitioned_tables` of the database lists them. */
 export const PARTITIONED_TABLES = [
   ...(['webhook_deliveries', 'webhook_attempts', 'events'] as const),
-  ...(['payment_calls', 'provider_callbacks', 'attempts'] as const),
+  ...(['payment_calls', 'provider_callbacks', 'attempts', 'receipts'] as const),
 ] as const;
 type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
@@ -52,11 +53,17 @@ export async function releasePaymentPartitions(
 }
 
 /**
- * Months of attempts whose rows have left one by one (archive-rows.ts): what is left of them is kept, the rest is dropped at once.
- * @returns `released`: there may be more; `none`: nothing is old enough; `held`: what is has too many attempts still
+ * Partitions whose rows have left one by one (leaving-rows.ts): what is left of them is kept, the rest is dropped at once.
+ * @returns `released`: there may be more; `none`: nothing is old enough; `held`: what is has too many rows still
  */
-export async function releaseAttemptPartitions(run: RunStatement, keepDays: number): Promise<string> {
-  const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_attempt_partitions(${keepDays}::int4) AS step`);
+export async function releaseEmptiedPartitions(
+  run: RunStatement,
+  table: LeavingTable,
+  keepDays: number,
+): Promise<string> {
+  const [row] = await run<{ step: string }>(
+    Prisma.sql`SELECT release_emptied_partitions(${table}, ${keepDays}::int4) AS step`,
+  );
   return stepOf(row);
 }
 
@@ -103,7 +110,7 @@ export async function notePartitionRound(run: RunStatement, isHeld: boolean): Pr
  */
 export async function noteArchivedRound(
   run: RunStatement,
-  keeper: 'events' | 'payments' | 'attempts',
+  keeper: 'events' | 'payments' | LeavingTable,
   { hasArchive, isHeld = false }: { hasArchive: boolean; isHeld?: boolean },
 ): Promise<void> {
   await run(Prisma.sql`
@@ -134,7 +141,8 @@ const HALF_PARTITIONED = Prisma.sql`
    WHERE (conname = 'webhook_deliveries_in_first' AND conrelid = to_regclass('public.webhook_deliveries'))
       OR (conname = 'events_in_first' AND conrelid = to_regclass('public.events'))
       OR (conname = 'payment_calls_in_first' AND conrelid = to_regclass('public.payment_calls'))
-      OR (conname = 'attempts_in_first' AND conrelid = to_regclass('public.attempts'))`;
+      OR (conname = 'attempts_in_first' AND conrelid = to_regclass('public.attempts'))
+      OR (conname = 'receipts_in_first' AND conrelid = to_regclass('public.receipts'))`;
 
 export async function readPartitions(run: RunStatement): Promise<PartitionReading> {
   const [row] = await run<PartitionReading>(Prisma.sql`

@@ -1,7 +1,7 @@
 import { isUniqueViolation, Prisma } from '#database';
 import { OFD_FUSE_HOURS, type Baseline, type Registration, type Rejection } from '#fiscal-domain';
 import { EVENT_ID, receiptData, receiptEvents } from '../events.js';
-import { inHalfYears } from '../half-years.js';
+import { inHalfYears, withinHalfYears } from '../half-years.js';
 import { isHeld, type LaneLock } from '../lanes/lane-lock.js';
 import type { LastKnown } from '../lanes/lanes.js';
 import { attemptMove, receiptMove, type HotStatements, type Statements } from '../statements.js';
@@ -10,10 +10,14 @@ import { givenOne } from './given.js';
 /** Why the attempt ended as it did; stored beside it for support and operators. */
 export type AttemptEvidence = Readonly<Record<string, unknown>>;
 
-export interface CloseRegistered {
+/** An attempt as statements find it: it stands in the month of its receipt. */
+export interface AttemptOfReceipt {
   attemptId: string;
-  /** Whose attempt it is: it stands in the month of its receipt. */
+  /** Whose attempt it is. */
   receiptId: string;
+}
+
+export interface CloseRegistered extends AttemptOfReceipt {
   deviceId: string;
   registration: Registration;
   evidence: 'answer' | 'journal' | 'counters';
@@ -99,22 +103,30 @@ export const registeredParts = inHalfYears(
 );
 
 /**
- * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
+ * On `r`: it is the receipt of the attempt that is `closed`. Named as a value as well: of a month that is known only when the statement runs
+ * PostgreSQL expects a row of each, and a plan from a time when there were no receipts would read all of them to join them with those.
+ */
+const isOfClosed = (receiptId: string): Prisma.Sql =>
+  Prisma.sql`r.id = closed.receipt_id AND r.id = ${receiptId} ${withinHalfYears([receiptId])}`;
+
+/**
+ * False, here and in `closeNotRegistered`, when the attempt is closed already or another receipt's, or the lane lock is no longer this
  * session's by the database's own word: a successor may be repeating the request at this moment, and succeed.
  */
 export async function closeRejected(
   database: Statements,
-  attemptId: string,
+  { attemptId, receiptId }: AttemptOfReceipt,
   { rejection, evidence }: { rejection: Rejection; evidence: AttemptEvidence },
   lock: LaneLock,
 ): Promise<boolean> {
   const closed = await database.$queryRaw<{ id: string }[]>`
     WITH closed AS (
       UPDATE attempts a SET ${REJECTED.attempt.set}, outcome = ${JSON.stringify({ rejection, ...evidence })}::jsonb
-       WHERE a.id = ${attemptId} AND ${REJECTED.attempt.from} AND ${isHeld(lock)} RETURNING a.receipt_id
+       WHERE a.id = ${attemptId} AND a.receipt_id = ${receiptId} AND ${REJECTED.attempt.from} AND ${isHeld(lock)}
+      RETURNING a.receipt_id
     ), moved AS (
       UPDATE receipts r SET ${REJECTED.receipt.set}, rejection = ${JSON.stringify(rejection)}::jsonb
-        FROM closed WHERE r.id = closed.receipt_id AND ${REJECTED.receipt.from}
+        FROM closed WHERE ${isOfClosed(receiptId)} AND ${REJECTED.receipt.from}
       RETURNING r.id, r.merchant_id, r.type
     ), noted AS (${receiptEvents('rejected', receiptData({ rejection }))})
     SELECT id FROM moved`;
@@ -124,37 +136,38 @@ export async function closeRejected(
 /** Back to `accepted`, for the same lane place. */
 export async function closeNotRegistered(
   database: Statements,
-  attemptId: string,
+  { attemptId, receiptId }: AttemptOfReceipt,
   evidence: AttemptEvidence,
   lock: LaneLock,
 ): Promise<boolean> {
   const closed = await database.$queryRaw<{ id: string }[]>`
     WITH closed AS (
       UPDATE attempts a SET ${NOT_REGISTERED.attempt.set}, outcome = ${JSON.stringify(evidence)}::jsonb
-       WHERE a.id = ${attemptId} AND ${NOT_REGISTERED.attempt.from} AND ${isHeld(lock)} RETURNING a.receipt_id
+       WHERE a.id = ${attemptId} AND a.receipt_id = ${receiptId} AND ${NOT_REGISTERED.attempt.from} AND ${isHeld(lock)}
+      RETURNING a.receipt_id
     )
     UPDATE receipts r SET ${NOT_REGISTERED.receipt.set}
-      FROM closed WHERE r.id = closed.receipt_id AND ${NOT_REGISTERED.receipt.from}
+      FROM closed WHERE ${isOfClosed(receiptId)} AND ${NOT_REGISTERED.receipt.from}
     RETURNING r.id`;
   return closed.length === 1;
 }
 
 export async function closeUnknown(
   database: Statements,
-  attemptId: string,
+  { attemptId, receiptId }: AttemptOfReceipt,
   evidence: AttemptEvidence,
   options: { mustSettle: boolean },
 ): Promise<boolean> {
   const closed = await database.$queryRaw<{ id: string }[]>`
     WITH closed AS (
       UPDATE attempts a SET ${UNKNOWN.attempt.set}, outcome = ${JSON.stringify(evidence)}::jsonb
-       WHERE a.id = ${attemptId} AND ${UNKNOWN.attempt.from} RETURNING a.receipt_id, a.device_id
+       WHERE a.id = ${attemptId} AND a.receipt_id = ${receiptId} AND ${UNKNOWN.attempt.from} RETURNING a.receipt_id, a.device_id
     ), lane AS (
       UPDATE lanes l SET must_settle = l.must_settle OR ${options.mustSettle}, updated_at = now()
         FROM closed WHERE l.device_id = closed.device_id
     ), moved AS (
       UPDATE receipts r SET ${UNKNOWN.receipt.set}
-        FROM closed WHERE r.id = closed.receipt_id AND ${UNKNOWN.receipt.from}
+        FROM closed WHERE ${isOfClosed(receiptId)} AND ${UNKNOWN.receipt.from}
       RETURNING r.id, r.merchant_id, r.type
     ), noted AS (${receiptEvents('unknown', receiptData({ attempt_id: attemptId, ...evidence }))})
     SELECT id FROM moved`;
@@ -165,11 +178,11 @@ export async function closeUnknown(
 export async function noteRefusal(
   database: Statements,
   relayId: string,
-  attemptId: string,
+  { attemptId, receiptId }: AttemptOfReceipt,
   evidence: AttemptEvidence,
 ): Promise<void> {
   await database.$executeRaw`
     UPDATE attempts a SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object(
              'refused_at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refused_to', ${relayId}::text)
-     WHERE a.id = ${attemptId} AND ${STILL_OPEN}`;
+     WHERE a.id = ${attemptId} AND a.receipt_id = ${receiptId} AND ${STILL_OPEN}`;
 }

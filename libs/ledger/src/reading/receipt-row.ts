@@ -31,11 +31,18 @@ export interface ReceiptRow {
   refunded_tiyin: bigint;
 }
 
-/** What a {@link ReceiptRow} is read from; the table goes by its own name. */
-export const RECEIPT_COLUMNS = Prisma.sql`
+/**
+ * What a {@link ReceiptRow} is read from; the table goes by its own name.
+ * @param refunds a further condition on refunds `f`, which all refunds of the receipts that are read meet
+ */
+export function receiptColumns(refunds: Prisma.Sql = Prisma.empty): Prisma.Sql {
+  return Prisma.sql`
   receipts.id, receipts.status, receipts.type, external_id, device_id, branch_id, cashier_id, document, refund_of,
   payment_id, created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence, recorded_fields,
   shift_number, ofd_status,
   ofd_deadline_at, ofd_sent_at, ofd_error, rejection,
   (SELECT coalesce(sum(f.total_tiyin), 0)::bigint FROM receipts f
-    WHERE f.refund_of = receipts.id AND ${LEDGER_REFUND}) AS refunded_tiyin`;
+    WHERE f.refund_of = receipts.id AND ${LEDGER_REFUND} ${refunds}) AS refunded_tiyin`;
+}
+
+export const RECEIPT_COLUMNS = receiptColumns();

@@ -2,15 +2,17 @@ import { LEDGER_REFUND, Prisma } from '#database';
 import type { StoredIdentity } from '../accept/new-receipt.js';
 import type { HotStatements, Statements } from '../statements.js';
 import { IS_AWAY } from './archived-receipts.js';
-import { RECEIPT_COLUMNS, type ReceiptRow } from './receipt-row.js';
+import { receiptsWithin } from '../half-years.js';
+import { receiptColumns, type ReceiptRow } from './receipt-row.js';
 
 type Reading = Pick<Statements, '$queryRaw'>;
 
 /** A merchant's receipt; another merchant's is as absent as a missing one. */
 export async function findReceipt(database: HotStatements, merchantId: string, id: string): Promise<ReceiptRow | null> {
+  const { receipts, refunds } = receiptsWithin([id]);
   const rows = await database.queryHot<ReceiptRow>(Prisma.sql`
-      SELECT ${RECEIPT_COLUMNS}
-      FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`);
+      SELECT ${receiptColumns(refunds)}
+      FROM receipts WHERE id = ${id} ${receipts} AND merchant_id = ${merchantId}`);
   return rows[0] ?? null;
 }
 
@@ -21,10 +23,11 @@ export async function findMadeBy(
   id: string,
 ): Promise<ReceiptRow | null> {
   const { merchantId, clientId, operation, idempotencyKey, externalId, bodyHash } = request;
+  const { receipts, refunds } = receiptsWithin([id]);
   const rows = await database.queryHot<ReceiptRow>(Prisma.sql`
-      SELECT ${RECEIPT_COLUMNS}
+      SELECT ${receiptColumns(refunds)}
       FROM receipts
-      WHERE id = ${id} AND merchant_id = ${merchantId} AND body_hash = ${bodyHash}
+      WHERE id = ${id} ${receipts} AND merchant_id = ${merchantId} AND body_hash = ${bodyHash}
         AND external_id IS NOT DISTINCT FROM ${externalId}
         AND (${idempotencyKey}::text IS NULL
              OR (client_id = ${clientId} AND operation = ${operation} AND idempotency_key = ${idempotencyKey}))`);
@@ -61,9 +64,10 @@ export async function refundsOf(
 /** Receipts of any merchant by their ids, in no order; those that are not there are left out. */
 export function findReceipts(database: Reading, ids: readonly string[]): Promise<ReceiptRow[]> {
   if (ids.length === 0) return Promise.resolve([]);
+  const { receipts, refunds } = receiptsWithin(ids);
   return database.$queryRaw<ReceiptRow[]>`
-      SELECT ${RECEIPT_COLUMNS}
-        FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
+      SELECT ${receiptColumns(refunds)}
+        FROM receipts WHERE id = ANY(${[...ids]}::text[]) ${receipts}`;
 }
 
 /** What was sold or returned, for a further document; null: there is no such receipt. */

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { archiveInFolder, CALL_TABLES, PARTITIONED_TABLES, type ArchiveFiles, type RunStatement } from '#ledger';
+import {
+  archiveInFolder,
+  CALL_TABLES,
+  PARTITIONED_TABLES,
+  type ArchiveFiles,
+  type LeavingTable,
+  type RunStatement,
+} from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
 import { PARTITION_OPTIONS, PartitionKeeper } from '../partition-keeper.js';
 
@@ -48,7 +55,10 @@ export function monthAt(months: number): Date {
 
 export const suffix = (months: number): string => monthAt(months).toISOString().slice(0, 7).replace('-', '');
 
-function boundOf(table: (typeof PARTITIONED_TABLES)[number], moment: Date): string {
+/** A month each; receipts have half-years. */
+export const MONTHLY_TABLES = PARTITIONED_TABLES.filter((table) => table !== 'receipts');
+
+function boundOf(table: (typeof MONTHLY_TABLES)[number], moment: Date): string {
   if (CALL_TABLES.some((name) => name === table)) return moment.toISOString();
   if (table === 'attempts') return firstIdAt('rcp', moment);
   return firstIdAt(table === 'events' ? 'evt' : 'dlv', moment);
@@ -56,7 +66,7 @@ function boundOf(table: (typeof PARTITIONED_TABLES)[number], moment: Date): stri
 
 /** As if it had been converted five months ago, and no keeper had come since: the last partition begins with the next month. */
 async function age(): Promise<void> {
-  for (const table of PARTITIONED_TABLES) {
+  for (const table of MONTHLY_TABLES) {
     const bound = (months: number): string => boundOf(table, monthAt(months));
     const { rows } = await at.owner.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
     for (const { name } of rows) await at.owner.query(`DROP TABLE parts.${name}`);
@@ -108,7 +118,7 @@ type Options = Partial<typeof PARTITION_OPTIONS> & {
   folder?: string;
   archive?: ArchiveFiles;
   keepCallsDays?: number;
-  keepAttemptsDays?: number;
+  keepLeavingDays?: Record<LeavingTable, number>;
 };
 
 export function keeper(options: Options = {}): PartitionKeeper {
@@ -117,7 +127,8 @@ export function keeper(options: Options = {}): PartitionKeeper {
     at.database.url,
     {
       ...PARTITION_OPTIONS,
-      ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, keepAttemptsDays: 90 },
+      ...{ pauseMs: 0, retryMs: 5, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30 },
+      keepLeavingDays: { attempts: 90, receipts: 396 },
       archive: folder === undefined ? null : archiveInFolder(folder),
       ...others,
     },
@@ -131,7 +142,7 @@ export function keeperProgram(): string {
   return `
     import { archiveInFolder } from '#ledger';
     import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(keeperModule)};
-    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, keepAttemptsDays: 90, archive: archiveInFolder(${JSON.stringify(at.folder)}), rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
+    const options = { ...PARTITION_OPTIONS, keepDays: 30, keepEventsDays: 30, keepCallsDays: 30, keepLeavingDays: { attempts: 90, receipts: 396 }, archive: archiveInFolder(${JSON.stringify(at.folder)}), rowsAtOnce: 5, maxRows: 20, pauseMs: 8 };
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const keeper = new PartitionKeeper(${JSON.stringify(at.database.url)}, options, quiet);
     await keeper.run();`;

@@ -117,17 +117,17 @@ function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): vo
   receipt.status = 'accepted';
   ledger.accept(receipt);
   if (situation === 'accepted') return;
+  const attempt = { attemptId, receiptId: receipt.id };
   open(receipt.id, attemptId);
   const evidence = { baseline: BASELINE, why: 'a test' };
   if (situation === 'accepted_again' || situation === 'unknown')
-    ledger.closeUnknown(attemptId, evidence, { mustSettle: false });
+    ledger.closeUnknown(attempt, evidence, { mustSettle: false });
   if (situation === 'accepted_again') ledger.sendAgain(receipt);
   const registration = { ...REGISTRATION, terminalId: 'UZ9', receiptSeq: 9 };
   if (situation === 'registered')
     ledger.closeRegistered({
       ...{
-        attemptId,
-        receiptId: receipt.id,
+        ...attempt,
         deviceId: 'dev_1',
         registration,
         evidence: 'answer',
@@ -135,7 +135,7 @@ function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): vo
         lastKnown: null,
       },
     });
-  if (situation === 'rejected') ledger.closeRejected(attemptId, REJECTION, evidence, rig.laneLock());
+  if (situation === 'rejected') ledger.closeRejected(attempt, REJECTION, evidence, rig.laneLock());
 }
 
 const closeOf = (receiptId: string, attemptId: string): CloseRegistered => ({
@@ -156,9 +156,12 @@ const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = 
     ledger.accept(next);
     return ledger.closeAndOpen(closeOf(receipt.id, attemptId), intentOf(next.id, `att_${next.id}`));
   },
-  closeRejected: (_receipt, attemptId) => ledger.closeRejected(attemptId, REJECTION, {}, rig.laneLock()),
-  closeNotRegistered: (_receipt, attemptId) => ledger.closeNotRegistered(attemptId, {}, rig.laneLock()),
-  closeUnknown: (_receipt, attemptId) => ledger.closeUnknown(attemptId, { why: 'a test' }, { mustSettle: false }),
+  closeRejected: ({ id: receiptId }, attemptId) =>
+    ledger.closeRejected({ attemptId, receiptId }, REJECTION, {}, rig.laneLock()),
+  closeNotRegistered: ({ id: receiptId }, attemptId) =>
+    ledger.closeNotRegistered({ attemptId, receiptId }, {}, rig.laneLock()),
+  closeUnknown: ({ id: receiptId }, attemptId) =>
+    ledger.closeUnknown({ attemptId, receiptId }, { why: 'a test' }, { mustSettle: false }),
   recordLateAnswer: ({ id }) =>
     ledger.recordLateAnswer({ receiptId: id, deviceId: 'dev_1', registration: REGISTRATION }),
   parkAttempt: (receipt) => ledger.park(receipt),

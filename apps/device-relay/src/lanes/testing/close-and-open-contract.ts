@@ -82,7 +82,8 @@ export function closeAndOpenContract(rig: LaneStoreRig): void {
 
     test('neither when the attempt was closed before', async () => {
       const [first, next] = await two('att_n5');
-      await rig.ours.closeUnknown('att_n5', { baseline: BASELINE, why: 'parked' }, { mustSettle: false });
+      const evidence = { baseline: BASELINE, why: 'parked' };
+      await rig.ours.closeUnknown({ attemptId: 'att_n5', receiptId: first }, evidence, { mustSettle: false });
       expect(await both('att_n5', next)).toEqual({ closed: 'already_closed', opened: null });
       expect([await status(first), await status(next)]).toEqual(['unknown', 'accepted']);
       expect(await rig.ours.read(DEVICE, 10)).toMatchObject({ openAttempt: null, baseline: null });

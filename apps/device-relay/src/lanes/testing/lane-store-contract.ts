@@ -1,5 +1,5 @@
 import type { Registration, Rejection } from '#fiscal-domain';
-import type { CloseRegistered, LateRegistration } from '#ledger';
+import type { AttemptOfReceipt, CloseRegistered } from '#ledger';
 import type { LaneLockHandle, LaneStore, LaneSnapshot } from '../ports.js';
 import { BASELINE } from './lane-rows.js';
 
@@ -41,31 +41,25 @@ const EVIDENCE = { baseline: BASELINE, why: 'unknown' };
 /** What every lane store must do, whether PostgreSQL or the simulation's ledger: the moves of LaneStore with their guards. */
 export function laneStoreContract(rig: LaneStoreRig): void {
   let attempts = 0;
-  /** Of the attempts that were opened here. */
-  const receiptOf = new Map<string, string>();
   beforeEach(() => rig.begin());
   afterEach(() => rig.end());
 
   const read = async (store = rig.ours): Promise<LaneSnapshot> => (await store.read(DEVICE, 10))!;
-  const intend = (receiptId: string, store = rig.ours) => {
+  const intend = async (receiptId: string, store = rig.ours) => {
     attempts += 1;
-    const attemptId = `att_c${attempts}`;
+    const attempt = { attemptId: `att_c${attempts}`, receiptId };
     const request = Buffer.from(receiptId);
-    receiptOf.set(attemptId, receiptId);
-    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request, laneLock: rig.laneLock() };
-    return store.openAttempt(intent).then((opened) => ({ opened, attemptId }));
+    const intent = { ...attempt, deviceId: DEVICE, baseline: BASELINE, request, laneLock: rig.laneLock() };
+    return { attempt, opened: await store.openAttempt(intent) };
   };
-  const sending = async (): Promise<{ receiptId: string; attemptId: string }> => {
-    const receiptId = await rig.createReceipt();
-    const { opened, attemptId } = await intend(receiptId);
+  const sending = async (): Promise<AttemptOfReceipt> => {
+    const { attempt, opened } = await intend(await rig.createReceipt());
     expect(opened).toBe('opened');
-    return { receiptId, attemptId };
+    return attempt;
   };
-  const close = (attemptId: string, more: Partial<CloseRegistered> = {}): CloseRegistered => ({
-    ...{ attemptId, receiptId: receiptOf.get(attemptId) ?? '', deviceId: DEVICE, evidence: 'answer' as const },
-    registration: REGISTRATION,
-    ...{ baseline: { ...BASELINE, sequence: 41 }, lastKnown: null },
-    ...more,
+  const close = (attempt: AttemptOfReceipt, more: Partial<CloseRegistered> = {}): CloseRegistered => ({
+    ...{ ...attempt, deviceId: DEVICE, evidence: 'answer', registration: REGISTRATION },
+    ...{ baseline: { ...BASELINE, sequence: 41 }, lastKnown: null, ...more },
   });
   const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
   const expectWait = async (store: LaneStore, ms: number): Promise<void> => {
@@ -141,109 +135,118 @@ export function laneStoreContract(rig: LaneStoreRig): void {
 
   describe('registered', () => {
     test('receipt, attempt and lane together; due times and failures are over', async () => {
-      const { receiptId, attemptId } = await sending();
+      const attempt = await sending();
       await rig.ours.postpone(DEVICE, { afterMs: 60_000, reason: 'x', failures: 3 });
       const lastKnown = { receiptSeq: 41, growth: null };
-      expect(await rig.ours.closeRegistered(close(attemptId, { lastKnown }))).toBe('closed');
+      expect(await rig.ours.closeRegistered(close(attempt, { lastKnown }))).toBe('closed');
       const stored = { status: 'registered', terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign' };
-      expect(await rig.receipt(receiptId)).toMatchObject(stored);
-      expect(await rig.attemptState(attemptId)).toBe('registered');
+      expect(await rig.receipt(attempt.receiptId)).toMatchObject(stored);
+      expect(await rig.attemptState(attempt.attemptId)).toBe('registered');
       const lane = { openAttempt: null, failures: 0, waitMs: 0, baseline: { sequence: 41 }, lastKnown };
       expect(await read()).toMatchObject(lane);
-      expect(await rig.ours.closeRegistered(close(attemptId))).toBe('already_closed');
+      expect(await rig.ours.closeRegistered(close(attempt))).toBe('already_closed');
     });
 
     test('not what was parked before: the lane stays as it is', async () => {
-      const { receiptId, attemptId } = await sending();
-      await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: true });
-      expect(await rig.ours.closeRegistered(close(attemptId))).toBe('already_closed');
-      expect(await status(receiptId)).toBe('unknown');
+      const attempt = await sending();
+      await rig.ours.closeUnknown(attempt, EVIDENCE, { mustSettle: true });
+      expect(await rig.ours.closeRegistered(close(attempt))).toBe('already_closed');
+      expect(await status(attempt.receiptId)).toBe('unknown');
       expect(await read()).toMatchObject({ baseline: null, mustSettle: true });
     });
 
     test('not under a sequence that another receipt has; the same number of another terminal is another', async () => {
-      await rig.ours.closeRegistered(close((await sending()).attemptId));
+      await rig.ours.closeRegistered(close(await sending()));
       const second = await sending();
-      expect(await rig.ours.closeRegistered(close(second.attemptId))).toBe('sequence_taken');
+      expect(await rig.ours.closeRegistered(close(second))).toBe('sequence_taken');
       expect(await rig.receipt(second.receiptId)).toMatchObject({ status: 'sending', receiptSeq: null });
       expect(await rig.attemptState(second.attemptId)).toBe('open');
       const elsewhere = { ...REGISTRATION, terminalId: 'UZ2' };
-      expect(await rig.ours.closeRegistered(close(second.attemptId, { registration: elsewhere }))).toBe('closed');
+      expect(await rig.ours.closeRegistered(close(second, { registration: elsewhere }))).toBe('closed');
     });
   });
 
   describe('a late answer', () => {
-    const late = (receiptId: string, registration: Registration): LateRegistration => {
-      return { receiptId, deviceId: DEVICE, registration };
-    };
+    const late = (receiptId: string, registration: Registration) => ({ receiptId, deviceId: DEVICE, registration });
 
     test('completes the same registration', async () => {
-      const { receiptId, attemptId } = await sending();
+      const attempt = await sending();
       const bare = { ...REGISTRATION, fiscalSign: null, verificationUrl: null };
-      await rig.ours.closeRegistered(close(attemptId, { registration: bare, evidence: 'counters' }));
-      expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('same');
-      expect(await rig.receipt(receiptId)).toMatchObject({ fiscalSign: 'sign' });
+      await rig.ours.closeRegistered(close(attempt, { registration: bare, evidence: 'counters' }));
+      expect(await rig.ours.recordLateAnswer(late(attempt.receiptId, REGISTRATION))).toBe('same');
+      expect(await rig.receipt(attempt.receiptId)).toMatchObject({ fiscalSign: 'sign' });
       const other = { ...REGISTRATION, fiscalSign: 'other' };
-      expect(await rig.ours.recordLateAnswer(late(receiptId, other))).toBe('same');
-      expect(await rig.receipt(receiptId)).toMatchObject({ fiscalSign: 'sign' });
+      expect(await rig.ours.recordLateAnswer(late(attempt.receiptId, other))).toBe('same');
+      expect(await rig.receipt(attempt.receiptId)).toMatchObject({ fiscalSign: 'sign' });
     });
 
     test.each(['unknown', 'accepted'])('proves a receipt that is %s', async (before) => {
-      const { receiptId, attemptId } = await sending();
-      if (before === 'unknown') await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
-      else await rig.ours.closeNotRegistered(attemptId, {}, rig.laneLock());
-      expect(await status(receiptId)).toBe(before);
-      expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('proved');
-      expect(await rig.receipt(receiptId)).toMatchObject({ status: 'registered', receiptSeq: 41 });
+      const attempt = await sending();
+      if (before === 'unknown') await rig.ours.closeUnknown(attempt, EVIDENCE, { mustSettle: false });
+      else await rig.ours.closeNotRegistered(attempt, {}, rig.laneLock());
+      expect(await status(attempt.receiptId)).toBe(before);
+      expect(await rig.ours.recordLateAnswer(late(attempt.receiptId, REGISTRATION))).toBe('proved');
+      expect(await rig.receipt(attempt.receiptId)).toMatchObject({ status: 'registered', receiptSeq: 41 });
       expect(await read()).toMatchObject({ openAttempt: null, waiting: [] });
     });
 
     test('contradicts another registration, and what is being sent again', async () => {
       const first = await sending();
-      await rig.ours.closeRegistered(close(first.attemptId));
+      await rig.ours.closeRegistered(close(first));
       const other = { ...REGISTRATION, receiptSeq: 42 };
       expect(await rig.ours.recordLateAnswer(late(first.receiptId, other))).toBe('duplicate_suspected');
       expect(await rig.receipt(first.receiptId)).toMatchObject({ receiptSeq: 41 });
       const second = await sending();
-      await rig.ours.closeNotRegistered(second.attemptId, {}, rig.laneLock());
+      await rig.ours.closeNotRegistered(second, {}, rig.laneLock());
       await intend(second.receiptId);
       expect(await rig.ours.recordLateAnswer(late(second.receiptId, other))).toBe('duplicate_suspected');
       expect(await status(second.receiptId)).toBe('sending');
     });
 
     test('that names what another receipt has is no proof', async () => {
-      await rig.ours.closeRegistered(close((await sending()).attemptId));
-      const { receiptId, attemptId } = await sending();
-      await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
-      expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('duplicate_suspected');
-      expect(await rig.receipt(receiptId)).toMatchObject({ status: 'unknown', receiptSeq: null });
+      await rig.ours.closeRegistered(close(await sending()));
+      const attempt = await sending();
+      await rig.ours.closeUnknown(attempt, EVIDENCE, { mustSettle: false });
+      expect(await rig.ours.recordLateAnswer(late(attempt.receiptId, REGISTRATION))).toBe('duplicate_suspected');
+      expect(await rig.receipt(attempt.receiptId)).toMatchObject({ status: 'unknown', receiptSeq: null });
     });
   });
 
   describe('the other ends', () => {
     test('rejected, once', async () => {
-      const { receiptId, attemptId } = await sending();
-      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.laneLock())).toBe(true);
-      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.laneLock())).toBe(false);
-      expect(await status(receiptId)).toBe('rejected');
+      const attempt = await sending();
+      expect(await rig.ours.closeRejected(attempt, REJECTION, {}, rig.laneLock())).toBe(true);
+      expect(await rig.ours.closeRejected(attempt, REJECTION, {}, rig.laneLock())).toBe(false);
+      expect(await status(attempt.receiptId)).toBe('rejected');
       expect((await read()).openAttempt).toBeNull();
     });
 
     test('not registered, once: back to its place', async () => {
-      const { receiptId, attemptId } = await sending();
+      const attempt = await sending();
       const behind = await rig.createReceipt();
-      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.laneLock())).toBe(true);
-      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.laneLock())).toBe(false);
-      expect((await read()).waiting.map(({ id }) => id)).toEqual([receiptId, behind]);
+      expect(await rig.ours.closeNotRegistered(attempt, {}, rig.laneLock())).toBe(true);
+      expect(await rig.ours.closeNotRegistered(attempt, {}, rig.laneLock())).toBe(false);
+      expect((await read()).waiting.map(({ id }) => id)).toEqual([attempt.receiptId, behind]);
     });
 
     test('unknown, once; what must settle stays so', async () => {
-      const { receiptId, attemptId } = await sending();
-      expect(await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: true })).toBe(true);
-      expect(await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false })).toBe(false);
-      expect(await status(receiptId)).toBe('unknown');
-      await rig.ours.closeUnknown((await sending()).attemptId, EVIDENCE, { mustSettle: false });
+      const attempt = await sending();
+      expect(await rig.ours.closeUnknown(attempt, EVIDENCE, { mustSettle: true })).toBe(true);
+      expect(await rig.ours.closeUnknown(attempt, EVIDENCE, { mustSettle: false })).toBe(false);
+      expect(await status(attempt.receiptId)).toBe('unknown');
+      await rig.ours.closeUnknown(await sending(), EVIDENCE, { mustSettle: false });
       expect(await read()).toMatchObject({ mustSettle: true, openAttempt: null });
+    });
+
+    test.each<[string, (attempt: AttemptOfReceipt) => Promise<boolean>]>([
+      ['rejected', (attempt) => rig.ours.closeRejected(attempt, REJECTION, {}, rig.laneLock())],
+      ['not registered', (attempt) => rig.ours.closeNotRegistered(attempt, {}, rig.laneLock())],
+      ['unknown', (attempt) => rig.ours.closeUnknown(attempt, EVIDENCE, { mustSettle: true })],
+    ])('%s: not as the attempt of another receipt', async (_end, end) => {
+      const { attemptId, receiptId } = await sending();
+      expect(await end({ attemptId, receiptId: await rig.createReceipt() })).toBe(false);
+      expect(await status(receiptId)).toBe('sending');
+      expect(await read()).toMatchObject({ mustSettle: false, openAttempt: { id: attemptId } });
     });
 
     test.each<[string, Record<string, unknown>, boolean]>([
@@ -254,53 +257,55 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       ['the counters proved nothing', { proof: { kind: 'unproven' } }, true],
       ['no reason given', {}, true],
     ])('whether a called back receipt may be registered all the same: %s', async (_why, evidence, expected) => {
-      const { attemptId } = await sending();
-      await rig.ours.closeNotRegistered(attemptId, evidence, rig.laneLock());
+      const attempt = await sending();
+      await rig.ours.closeNotRegistered(attempt, evidence, rig.laneLock());
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: expected }]);
     });
 
     test('a person’s word proves nothing, also of a register that had refused', async () => {
-      const { receiptId, attemptId } = await sending();
-      await rig.ours.closeUnknown(attemptId, { ...EVIDENCE, answer: { kind: 'refused' } }, { mustSettle: false });
-      await rig.sendAgain(receiptId, attemptId);
-      expect((await read()).waiting).toMatchObject([{ id: receiptId, mayBeRegistered: true }]);
-      const again = await intend(receiptId);
-      await rig.ours.closeNotRegistered(again.attemptId, { answer: { kind: 'not_sent' } }, rig.laneLock());
+      const attempt = await sending();
+      await rig.ours.closeUnknown(attempt, { ...EVIDENCE, answer: { kind: 'refused' } }, { mustSettle: false });
+      await rig.sendAgain(attempt.receiptId, attempt.attemptId);
+      expect((await read()).waiting).toMatchObject([{ id: attempt.receiptId, mayBeRegistered: true }]);
+      const again = await intend(attempt.receiptId);
+      await rig.ours.closeNotRegistered(again.attempt, { answer: { kind: 'not_sent' } }, rig.laneLock());
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: true }]);
     });
 
     test('a refusal is stored for the relay that received it, on an open attempt only', async () => {
-      const { attemptId } = await sending();
-      await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
+      const attempt = await sending();
+      await rig.ours.noteRefusal({ ...attempt, receiptId: 'rcp_other' }, { refused: 'F-001' });
+      expect((await read()).openAttempt?.refusedAgoMs).toBeNull();
+      await rig.ours.noteRefusal(attempt, { refused: 'F-001' });
       await rig.passTime(3_600_000);
       const refusedAgoMs = (await read()).openAttempt?.refusedAgoMs ?? 0;
       expect(Math.round(refusedAgoMs / 60_000)).toBe(60);
       expect(Math.round(((await read()).openAttempt?.ageMs ?? 0) / 60_000)).toBe(60);
       expect((await read(rig.others)).openAttempt?.refusedAgoMs).toBeNull();
-      await rig.others.noteRefusal(attemptId, { refused: 'F-001' });
+      await rig.others.noteRefusal(attempt, { refused: 'F-001' });
       expect((await read()).openAttempt?.refusedAgoMs).toBeNull();
-      await rig.ours.closeNotRegistered(attemptId, { answer: { kind: 'refused' } }, rig.laneLock());
-      await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
+      await rig.ours.closeNotRegistered(attempt, { answer: { kind: 'refused' } }, rig.laneLock());
+      await rig.ours.noteRefusal(attempt, { refused: 'F-001' });
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: false }]);
     });
   });
 
   describe('only the holder of the lock', () => {
     test.each(['another session', 'another lane', 'no session'])('and not %s', async (whose) => {
-      const { receiptId, attemptId } = await sending();
+      const attempt = await sending();
       await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
       const laneLock = { ...rig.laneLock() };
       if (whose === 'another session') laneLock.backendPid += 1;
       if (whose === 'another lane') laneLock.lockNumber += 1;
       if (whose === 'no session') await rig.loseLock();
-      expect(await rig.ours.closeNotRegistered(attemptId, {}, laneLock)).toBe(false);
-      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, laneLock)).toBe(false);
+      expect(await rig.ours.closeNotRegistered(attempt, {}, laneLock)).toBe(false);
+      expect(await rig.ours.closeRejected(attempt, REJECTION, {}, laneLock)).toBe(false);
       await rig.ours.endSettle(DEVICE, BASELINE, laneLock);
-      expect(await status(receiptId)).toBe('sending');
+      expect(await status(attempt.receiptId)).toBe('sending');
       expect(await read()).toMatchObject({ baseline: null });
       await expectWait(rig.others, 40_000);
       // What is certain may be recorded without it.
-      expect(await rig.ours.closeRegistered(close(attemptId))).toBe('closed');
+      expect(await rig.ours.closeRegistered(close(attempt))).toBe('closed');
     });
   });
 
@@ -326,7 +331,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     });
 
     test('postponing ends the settling by name, not what must settle', async () => {
-      await rig.ours.closeUnknown((await sending()).attemptId, EVIDENCE, { mustSettle: true });
+      await rig.ours.closeUnknown(await sending(), EVIDENCE, { mustSettle: true });
       await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
       await rig.ours.postpone(DEVICE, { afterMs: 0, reason: 'x', failures: 0 });
       await expectWait(rig.others, 0);
@@ -334,26 +339,21 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     });
 
     test('the end of the settling clears all of it', async () => {
-      await rig.ours.closeUnknown((await sending()).attemptId, EVIDENCE, { mustSettle: true });
+      await rig.ours.closeUnknown(await sending(), EVIDENCE, { mustSettle: true });
       await rig.ours.saveReading(DEVICE, BASELINE, { sequenceOffset: 1, tiyinPerUnit: 100 });
       await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
       const baseline = { ...BASELINE, sequence: 44 };
       await rig.ours.endSettle(DEVICE, baseline, rig.laneLock());
       const calibration = { sequenceOffset: 1, tiyinPerUnit: 100 };
-      expect(await read(rig.others)).toMatchObject({
-        mustSettle: false,
-        waitMs: 0,
-        baseline,
-        lastKnown: null,
-        calibration,
-      });
+      const settled = { mustSettle: false, waitMs: 0, baseline, lastKnown: null, calibration };
+      expect(await read(rig.others)).toMatchObject(settled);
     });
   });
 
   describe('what is known of the register', () => {
     test('a reading replaces what was known', async () => {
-      const { attemptId } = await sending();
-      await rig.ours.closeRegistered(close(attemptId, { lastKnown: { receiptSeq: 41, growth: null } }));
+      const attempt = await sending();
+      await rig.ours.closeRegistered(close(attempt, { lastKnown: { receiptSeq: 41, growth: null } }));
       await rig.ours.saveReading(DEVICE, BASELINE, null);
       expect(await read()).toMatchObject({ baseline: BASELINE, lastKnown: null, calibration: null });
     });

@@ -38,7 +38,11 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       const id = await rig.createReceipt();
       expect(await open(id, 'att_u2')).toBe('opened');
       expect([await reject(id), await status(id)]).toEqual([false, 'sending']);
-      await rig.ours.closeNotRegistered('att_u2', { proof: { kind: 'unproven' } }, rig.laneLock());
+      await rig.ours.closeNotRegistered(
+        { attemptId: 'att_u2', receiptId: id },
+        { proof: { kind: 'unproven' } },
+        rig.laneLock(),
+      );
       expect([await reject(id), await status(id)]).toEqual([false, 'accepted']);
     });
   });
@@ -54,11 +58,12 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       const id = await rig.createReceipt();
       expect(await rig.ours.unprovenRequest(id)).toBeNull();
       await open(id, 'att_b1');
-      await rig.ours.closeUnknown('att_b1', { why: 'no answer' }, { mustSettle: false });
+      await rig.ours.closeUnknown({ attemptId: 'att_b1', receiptId: id }, { why: 'no answer' }, { mustSettle: false });
       await rig.sendAgain(id, 'att_b1');
       expect((await rig.ours.unprovenRequest(id))?.toString()).toBe('att_b1');
       expect(await open(id, 'att_b2')).toBe('opened');
-      await rig.ours.closeNotRegistered('att_b2', { answer: { kind: 'refused', code: 'E-016' } }, rig.laneLock());
+      const refused = { answer: { kind: 'refused', code: 'E-016' } };
+      await rig.ours.closeNotRegistered({ attemptId: 'att_b2', receiptId: id }, refused, rig.laneLock());
       expect(await rig.ours.unprovenRequest(id)).toBeNull();
     });
   });

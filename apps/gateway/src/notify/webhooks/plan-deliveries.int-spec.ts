@@ -110,7 +110,7 @@ test('receipts are read by their keys, however many there are', async () => {
   );
   const read = async (): Promise<unknown> => {
     await owner.query('SELECT pg_stat_force_next_flush()');
-    const { rows } = await owner.query(`SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'receipts'`);
+    const { rows } = await owner.query(`SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'receipts_first'`);
     return rows[0];
   };
   const ids = await merchants(20);

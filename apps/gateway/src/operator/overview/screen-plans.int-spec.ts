@@ -41,6 +41,7 @@ beforeAll(async () => {
   await client.connect();
   const insert = (table: string, columns: string, values: string): Promise<unknown> =>
     client.query(`INSERT INTO ${table} (${columns}) SELECT ${values} FROM generate_series(1, ${ROWS}) AS n`);
+  await makePartitions('receipts');
   await insert(
     'receipts',
     'id, merchant_id, client_id, operation, body_hash, type, status, device_id, branch_id, document, total_tiyin, vat_total_tiyin, created_at, refund_of',
@@ -60,7 +61,7 @@ beforeAll(async () => {
     `${ULID('pay')}, 'mer_' || n % 50, 'pac_' || n % 50, ${ULID('rcp')}, 'payme', 'inbound',
      (CASE WHEN n % 900 = 7 THEN 'pending' ELSE 'captured' END)::payment_state, n, 'ref-' || n, now(), ${AT}`,
   );
-  for (const table of PARTITIONED_TABLES) await makePartitions(table);
+  for (const table of PARTITIONED_TABLES) if (table !== 'receipts') await makePartitions(table);
   await client.query(`INSERT INTO webhook_endpoints (id, merchant_id, url, events)
     SELECT 'whk_' || n, 'mer_' || n, 'https://a.example', '{*}' FROM generate_series(0, 49) AS n`);
   await insert(
@@ -136,7 +137,7 @@ afterAll(async () => {
 async function makePartitions(table: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>('SELECT name FROM partitions_of($1)', [table]);
   for (const { name } of rows) await client.query(`DROP TABLE parts.${name}`);
-  const prefix = table === 'events' ? 'evt' : table === 'attempts' ? 'rcp' : 'dlv';
+  const prefix = table === 'events' ? 'evt' : table === 'attempts' || table === 'receipts' ? 'rcp' : 'dlv';
   const idAt = (row: number): string => `${prefix}_01kz${String(row).padStart(22, '0')}`;
   const boundAt = CALL_TABLES.some((name) => name === table) ? timeAt : idAt;
   const at = (part: number): string => `'${boundAt(Math.round((part * ROWS) / PARTITIONS))}'`;
@@ -266,6 +267,7 @@ const SMALL = new Set([
   ...['provider_accounts', 'webhook_endpoints', 'devices', 'payment_refunds', 'merchants', 'lanes', 'attempt_claims'],
   // Without a row here.
   'attempts_first',
+  'receipts_first',
 ]);
 
 /** Of programs, which write for many merchants in one statement. */
@@ -330,6 +332,6 @@ test('whose attempts are is asked by the keys of their receipts: not from a hash
   );
   await client.query('RESET ROLE');
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-  expect(plan).toContain('receipts_pkey');
+  expect(plan).toMatch(/receipts_part_\d+_pkey/);
   expect(plan).not.toContain('hashed');
 });

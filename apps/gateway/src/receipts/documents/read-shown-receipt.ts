@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, PrismaService, type DeviceBusiness, type DeviceReading } from '#database';
 import type { ReceiptLine, ReceiptStatus, ReceiptType } from '#fiscal-domain';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
+import { receiptColumns, receiptsWithin, type ReceiptRow } from '#ledger';
 import { unitName } from '#paper';
 import type { Problem } from '#problems';
 import { logoSize } from '../../fleet/merchants/logo.js';
@@ -58,8 +58,9 @@ export class ReadShownReceipt {
   /** @param merchantId null: of any merchant, for a reader that holds its address */
   async execute(id: string, merchantId: string | null): Promise<ShownReceipt | null> {
     const mine = merchantId === null ? Prisma.empty : Prisma.sql`AND merchant_id = ${merchantId}`;
+    const { receipts, refunds } = receiptsWithin([id]);
     const [row] = await this.prisma.$queryRaw<OwnedRow[]>`
-      SELECT merchant_id, ${RECEIPT_COLUMNS} FROM receipts WHERE id = ${id} ${mine}`;
+      SELECT merchant_id, ${receiptColumns(refunds)} FROM receipts WHERE id = ${id} ${receipts} ${mine}`;
     if (!row) return null;
     const [around, related, packageNames] = await Promise.all([
       this.around(row),
@@ -148,12 +149,13 @@ export class ReadShownReceipt {
   }
 
   private async relatedTo({ id, merchant_id: merchantId, refund_of: saleId }: OwnedRow): Promise<RelatedReceipt[]> {
+    const [sale, { refunds }] = [receiptsWithin([saleId ?? id]), receiptsWithin([id])];
     const rows = await this.prisma.$queryRaw<RelatedRow[]>`
       SELECT id, type, status, receipt_seq, total_tiyin FROM receipts
-      WHERE id = ${saleId} AND merchant_id = ${merchantId}
+      WHERE id = ${saleId} ${sale.receipts} AND merchant_id = ${merchantId}
       UNION ALL
       (SELECT f.id, f.type, f.status, f.receipt_seq, f.total_tiyin FROM receipts f
-       WHERE f.refund_of = ${id} AND f.merchant_id = ${merchantId} AND ${LEDGER_REFUND}
+       WHERE f.refund_of = ${id} AND f.merchant_id = ${merchantId} AND ${LEDGER_REFUND} ${refunds}
        ORDER BY f.id LIMIT ${MAX_RELATED})`;
     return rows.map((row) => ({
       ...{ type: row.type, status: row.status, receiptSeq: row.receipt_seq, url: this.urls.urlOf(row.id) },

@@ -126,7 +126,7 @@ async function openReader(
     ...{ databaseUrl: url, applicationName: 'gateway-export', pageSize: PAGE_SIZE },
     ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
   };
-  const [newest] = await database.queryPlanned<ReceiptRow>(pageStatement(filter, null, 1));
+  const [newest] = await database.queryPlanned<ReceiptRow>(pageStatement(filter, { after: null, since: null }, 1));
   // Nothing is found; what comes in the meantime is newer than the beginning.
   const last: PageEnd = newest ? endOf(newest) : { id: '', registeredAt: new Date(0) };
   return PageReader.open<ReceiptRow>(options, (after, limit) =>

@@ -100,6 +100,7 @@ function typeCondition(type: ReceiptType, filter: ReceiptFilter): Prisma.Sql {
   return isRare(filter.status) && !isByType(filter) ? Prisma.sql`type::text = ${type}` : TYPE_IS[type];
 }
 
+/** Ids are compared by the order of the indexes, and by that of the partitions (docs/adr/0200-half-years-as-words-of-a-statement.md). */
 function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   const conditions = [Prisma.sql`merchant_id = ${filter.merchantId}`];
   const add = <T>(value: T | null, condition: (value: T) => Prisma.Sql): void => {
@@ -116,16 +117,14 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   add(filter.cashierId, (value) => Prisma.sql`cashier_id = ${value}`);
   add(filter.totalMin, (value) => Prisma.sql`total_tiyin >= ${value}::bigint`);
   add(filter.totalMax, (value) => Prisma.sql`total_tiyin <= ${value}::bigint`);
-  add(
-    filter.createdFrom,
-    (value) =>
-      Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(prefixOf('rcp', filter.merchantId), value, -1)}`,
-  );
-  add(
-    filter.createdTo,
-    (value) =>
-      Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(prefixOf('rcp', filter.merchantId), value, 1)}`,
-  );
+  add(filter.createdFrom, (value) => {
+    const first = idAt(prefixOf('rcp', filter.merchantId), value, -1);
+    return Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${first} AND id ~>=~ ${first}`;
+  });
+  add(filter.createdTo, (value) => {
+    const behind = idAt(prefixOf('rcp', filter.merchantId), value, 1);
+    return Prisma.sql`created_at < ${value}::timestamptz AND id < ${behind} AND id ~<~ ${behind}`;
+  });
   add(filter.registeredFrom, (value) => Prisma.sql`registered_at >= ${value}::timestamptz`);
   add(filter.registeredTo, (value) => Prisma.sql`registered_at < ${value}::timestamptz`);
   return conditions;

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { ListReads, Prisma, type PrismaService } from '#database';
-import { isId, normaliseText } from '#fiscal-domain';
-import { findArchiveOfExternalId, RECEIPT_COLUMNS, type ReceiptRow, type Span } from '#ledger';
+import { isId, normaliseText, prefixOf } from '#fiscal-domain';
+import {
+  findArchiveOfExternalId,
+  receiptColumns,
+  twoHalfYearsBefore,
+  type ReceiptRow,
+  type ReceiptsSince,
+  type Span,
+} from '#ledger';
 import { Problem } from '#problems';
 import { pageRequest, type Page } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
@@ -45,12 +52,8 @@ export class SearchReceipts {
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     const filter = await filterOf(database, merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
-    const kept = keptPage(filter, after, limit);
-    // A plan made once for all values would choose the same index for a rare sum and for a common one.
     const rows = await readWhole(database, { merchantId, spans: spansOf(filter) }, () =>
-      kept
-        ? database.queryHot<ReceiptRow>(kept)
-        : database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1)),
+      readNewest(database, { filter, after }, limit),
     );
     if (rows.length === 0) await refuseArchived(database, filter);
     const page = rows.slice(0, limit);
@@ -60,6 +63,34 @@ export class SearchReceipts {
       next_cursor: last ? cursorOf(last, isByRegistration(filter)) : null,
     };
   }
+}
+
+/**
+ * One more than the page has. First from two half-years, which are enough for most pages: all others, and the sums of refunds in them, are not asked
+ * then. Where the page is not full, or older receipts than those cannot be, it is all of them in one statement.
+ */
+async function readNewest(
+  database: PrismaService,
+  { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
+  limit: number,
+): Promise<ReceiptRow[]> {
+  const read = (since: ReceiptsSince | null): Promise<ReceiptRow[]> => {
+    const kept = keptPage(filter, { after, since }, limit);
+    // A plan made once for all values would choose the same index for a rare sum and for a common one.
+    return kept
+      ? database.queryHot<ReceiptRow>(kept)
+      : database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
+  };
+  const since = newestOf(filter, after);
+  const rows = since === null ? [] : await read(since);
+  return rows.length > limit ? rows : read(null);
+}
+
+/** Null: a list in another order than that of the ids, or of one receipt, or of a sandbox, whose ids stand behind all times. */
+function newestOf(filter: ReceiptFilter, after: PageEnd | null): ReceiptsSince | null {
+  const { merchantId, externalId } = filter;
+  if (isByRegistration(filter) || externalId !== null || prefixOf('rcp', merchantId) !== 'rcp') return null;
+  return twoHalfYearsBefore(after?.id ?? null, new Date());
 }
 
 /** The times that a filter names: what it finds is to be all of them. */
@@ -115,20 +146,27 @@ async function placeId(
   return row?.id ?? named;
 }
 
+/** Where a page begins, newest first, and which receipts alone it is of; null: the newest, all. */
+export interface PageStart {
+  after: PageEnd | null;
+  since: ReceiptsSince | null;
+}
+
 /** One page, newest first; the ids first, from the indexes, then the few rows. */
-export function pageStatement(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql {
+export function pageStatement(filter: ReceiptFilter, { after, since }: PageStart, limit: number): Prisma.Sql {
   const order = isByRegistration(filter) ? Prisma.sql`registered_at DESC, id DESC` : Prisma.sql`id DESC`;
-  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, Prisma.sql`${limit}`);
+  return orderedPage(filter, { order, where: comparison(filter, '<', after), since }, Prisma.sql`${limit}`);
 }
 
 /**
- * The page without a filter, which every screen begins with: one index fits whatever the merchant has, so its plan is kept
- * (docs/adr/0160-a-page-that-keeps-its-plan.md). Null: another page.
+ * The first page without a filter, which every screen begins with: one index fits whatever the merchant has, so its plan is kept
+ * (docs/adr/0160-a-page-that-keeps-its-plan.md). With a cursor as a value the kept plan would take the half-years for next to nothing, and sort all
+ * that the merchant has in them. Null: another page.
  */
-export function keptPage(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql | null {
-  if (!KEPT_LIMITS.has(limit) || !isWithoutFilter(filter)) return null;
-  const order = Prisma.sql`id DESC`;
-  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, Prisma.raw(String(limit + 1)));
+export function keptPage(filter: ReceiptFilter, { after, since }: PageStart, limit: number): Prisma.Sql | null {
+  if (after !== null || !KEPT_LIMITS.has(limit) || !isWithoutFilter(filter)) return null;
+  const order = { order: Prisma.sql`id DESC`, where: Prisma.sql`true`, since };
+  return orderedPage(filter, order, Prisma.raw(String(limit + 1)));
 }
 
 /** The same oldest first, no further than `last`. */
@@ -139,29 +177,31 @@ export function ascendingPageStatement(
 ): Prisma.Sql {
   const order = isByRegistration(filter) ? Prisma.sql`registered_at, id` : Prisma.sql`id`;
   const where = Prisma.sql`${comparison(filter, '>', after)} AND ${comparison(filter, '<=', last)}`;
-  return orderedPage(filter, { order, where }, Prisma.sql`${limit}`);
+  return orderedPage(filter, { order, where, since: null }, Prisma.sql`${limit}`);
 }
 
 function orderedPage(
   filter: ReceiptFilter,
-  { order, where }: { order: Prisma.Sql; where: Prisma.Sql },
+  { order, where, since }: { order: Prisma.Sql; where: Prisma.Sql; since: ReceiptsSince | null },
   limit: Prisma.Sql,
 ): Prisma.Sql {
+  const within = since?.receipts ?? Prisma.empty;
   const parts = conditionsOf(filter).map(
     (condition) => Prisma.sql`
-      (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${where} ORDER BY ${order} LIMIT ${limit})`,
+      (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${where} ${within} ORDER BY ${order} LIMIT ${limit})`,
   );
   return Prisma.sql`
     WITH page AS MATERIALIZED (
       SELECT id FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${limit}
     )
-    SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ORDER BY ${order}`;
+    SELECT ${receiptColumns(since?.refunds)} FROM receipts WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ${within} ORDER BY ${order}`;
 }
 
+/** Ids by the order of the indexes and by that of the partitions. */
 function comparison(filter: ReceiptFilter, operator: '<' | '>' | '<=', end: PageEnd | null): Prisma.Sql {
   if (end === null) return Prisma.sql`true`;
   const is = Prisma.raw(operator);
-  if (!isByRegistration(filter)) return Prisma.sql`id ${is} ${end.id}`;
+  if (!isByRegistration(filter)) return Prisma.sql`id ${is} ${end.id} AND id ${Prisma.raw(`~${operator}~`)} ${end.id}`;
   return Prisma.sql`(registered_at, id) ${is} (${end.registeredAt}::timestamptz, ${end.id})`;
 }
 

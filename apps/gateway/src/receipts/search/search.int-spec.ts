@@ -119,6 +119,39 @@ test('pages hold each receipt once, also while new ones arrive and old ones are 
   expect(seen).toEqual([...ids].reverse());
 });
 
+test.each([1, 2, 5, 20])(
+  'pages of %d go on over half-years, and count what was refunded in any of them',
+  async (limit) => {
+    const device = newId('dev');
+    const DAY = 86_400_000;
+    const daysAgo = [2_000, 900, 899, 400, 200, 199, 198, 100, 0];
+    const at = (days: number): { id: string; createdAt: string } => {
+      const moment = Date.now() - days * DAY;
+      return {
+        id: `rcp_${encodeTime(moment, 10).toLowerCase()}${newId('x').slice(-16)}`,
+        createdAt: new Date(moment).toISOString(),
+      };
+    };
+    const ids: string[] = [];
+    for (const days of daysAgo) ids.unshift(await write({ deviceId: device, ...at(days) }));
+    // Of the one before the last, then and now: a part each.
+    const sale = ids[1]!;
+    for (const days of [99, 0]) await write({ type: 'refund', refundOf: sale, totalTiyin: 1_000, ...at(days) });
+    expect(await all(`device_id=${device}`, limit)).toEqual(ids);
+    const oldest = new Date(Date.now() - 899.5 * DAY).toISOString();
+    expect(await all(`device_id=${device}&created_from=${oldest}`, limit)).toEqual(ids.slice(0, 7));
+    expect(await all(`device_id=${device}&created_to=${oldest}`, limit)).toEqual(ids.slice(7));
+    const response = await fetch(`${fixture.base}/v1/receipts?device_id=${device}&limit=2`, {
+      headers: { authorization: `Bearer ${fixture.token}` },
+    });
+    const { data } = (await response.json()) as { data: { id: string; refunded: { total: number } }[] };
+    expect(data.map(({ id, refunded }) => [id, refunded.total])).toEqual([
+      [ids[0], 0],
+      [sale, 2_000],
+    ]);
+  },
+);
+
 test('another merchant sees nothing of it, and cannot search by a foreign id', async () => {
   const device = newId('dev');
   await write({ deviceId: device, externalId: 'mine' });

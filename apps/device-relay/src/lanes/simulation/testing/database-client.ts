@@ -103,13 +103,13 @@ export function storeOver(ledger: LaneLedger, relayId: string, send: <T>(apply: 
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     closeAndOpen: (close, next) => send(() => ledger.closeAndOpen(close, next)),
     recordLateAnswer: (answer) => send(() => ledger.recordLateAnswer(answer)),
-    closeRejected: (attemptId, rejection, evidence, laneLock) =>
-      send(() => ledger.closeRejected(attemptId, rejection, evidence, laneLock)),
+    closeRejected: (attempt, rejection, evidence, laneLock) =>
+      send(() => ledger.closeRejected(attempt, rejection, evidence, laneLock)),
     rejectUnsent: (receipt, rejection) => send(() => ledger.rejectUnsent(receipt, rejection)),
-    closeNotRegistered: (attemptId, evidence, laneLock) =>
-      send(() => ledger.closeNotRegistered(attemptId, evidence, laneLock)),
-    closeUnknown: (attemptId, evidence, options) => send(() => ledger.closeUnknown(attemptId, evidence, options)),
-    noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(relayId, attemptId, evidence)),
+    closeNotRegistered: (attempt, evidence, laneLock) =>
+      send(() => ledger.closeNotRegistered(attempt, evidence, laneLock)),
+    closeUnknown: (attempt, evidence, options) => send(() => ledger.closeUnknown(attempt, evidence, options)),
+    noteRefusal: (attempt, evidence) => send(() => ledger.noteRefusal(relayId, attempt, evidence)),
     postpone: (deviceId, wait) => send(() => ledger.postpone(deviceId, wait)),
     beginSettle: (deviceId, afterMs, reason) => send(() => ledger.beginSettle(relayId, deviceId, { afterMs, reason })),
     endSettle: (deviceId, baseline, laneLock) => send(() => ledger.endSettle(deviceId, baseline, laneLock)),

@@ -149,7 +149,7 @@ function peopleAct(world: World): void {
     if (!open) return;
     world.fault('operator parks', ledger.nameOf(open.id));
     ledger.closeUnknown(
-      open.id,
+      { attemptId: open.id, receiptId: open.receiptId },
       { baseline: open.baseline, why: 'parked by an operator' },
       { mustSettle: !device.keyed },
     );

@@ -87,7 +87,9 @@ export class Ledger extends LaneLedger {
   /** An operator, or the move of its terminal, ends the open attempt. */
   park(receipt: ReceiptRow): boolean {
     const open = receipt.attempts.find(({ state }) => state === 'open');
-    return open !== undefined && this.closeUnknown(open.id, { ...open.outcome, why: 'parked' }, { mustSettle: false });
+    if (open === undefined) return false;
+    const which = { attemptId: open.id, receiptId: receipt.id };
+    return this.closeUnknown(which, { ...open.outcome, why: 'parked' }, { mustSettle: false });
   }
 
   /** An operator accepts another fiscal module: what is open there is unknown, and nothing that was known of the one before holds. */
@@ -96,7 +98,7 @@ export class Ledger extends LaneLedger {
     const device = this.devices.get(deviceId)!;
     if (open)
       this.closeUnknown(
-        open.id,
+        { attemptId: open.id, receiptId: open.receiptId },
         { baseline: open.baseline, why: 'the fiscal module was replaced' },
         { mustSettle: !device.keyed },
       );

@@ -4,6 +4,7 @@ import {
   canMoveAttempt,
   type AttemptState,
   type AttemptEvidence,
+  type AttemptOfReceipt,
   type ClosedAndOpened,
   type CloseRegistered,
   type Intent,
@@ -151,8 +152,8 @@ export class LaneLedger {
   }
 
   closeRegistered(close: CloseRegistered): 'closed' | 'already_closed' | 'sequence_taken' {
-    const attempt = this.attempts.get(close.attemptId);
-    if (attempt?.state !== 'open' || attempt.receiptId !== close.receiptId) return 'already_closed';
+    const attempt = this.openOf(close);
+    if (!attempt) return 'already_closed';
     const { terminalId, receiptSeq, fiscalSign } = close.registration;
     const place = `${terminalId}/${receiptSeq}`;
     if (this.registrations.has(place)) return 'sequence_taken';
@@ -198,9 +199,14 @@ export class LaneLedger {
     return 'duplicate_suspected';
   }
 
-  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, laneLock: LaneLockHandle): boolean {
-    const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open' || !this.holds(laneLock)) return false;
+  closeRejected(
+    which: AttemptOfReceipt,
+    rejection: Rejection,
+    evidence: AttemptEvidence,
+    laneLock: LaneLockHandle,
+  ): boolean {
+    const attempt = this.openOf(which);
+    if (!attempt || !this.holds(laneLock)) return false;
     const receipt = this.closeAttempt(attempt, 'rejected', { rejection, ...evidence });
     this.move(receipt, 'rejected', rejection.code);
     this.promises.givenUp(receipt);
@@ -217,9 +223,9 @@ export class LaneLedger {
     return true;
   }
 
-  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, laneLock: LaneLockHandle): boolean {
-    const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open' || !this.holds(laneLock)) return false;
+  closeNotRegistered(which: AttemptOfReceipt, evidence: AttemptEvidence, laneLock: LaneLockHandle): boolean {
+    const attempt = this.openOf(which);
+    if (!attempt || !this.holds(laneLock)) return false;
     const receipt = this.closeAttempt(attempt, 'not_registered', evidence);
     this.promises.calledBack(receipt, this.devices.get(receipt.deviceId)!.keyed);
     this.move(receipt, 'accepted');
@@ -227,9 +233,9 @@ export class LaneLedger {
     return true;
   }
 
-  closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): boolean {
-    const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open') return false;
+  closeUnknown(which: AttemptOfReceipt, evidence: AttemptEvidence, options: { mustSettle: boolean }): boolean {
+    const attempt = this.openOf(which);
+    if (!attempt) return false;
     const receipt = this.closeAttempt(attempt, 'unknown', evidence);
     const lane = this.laneOf(attempt.deviceId);
     this.touch(attempt.deviceId, { mustSettle: lane.mustSettle || options.mustSettle });
@@ -238,9 +244,9 @@ export class LaneLedger {
     return true;
   }
 
-  noteRefusal(relayId: string, attemptId: string, evidence: AttemptEvidence): void {
-    const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open') return;
+  noteRefusal(relayId: string, which: AttemptOfReceipt, evidence: AttemptEvidence): void {
+    const attempt = this.openOf(which);
+    if (!attempt) return;
     attempt.outcome = evidence;
     attempt.refusedAtMs = this.clock.nowMs;
     attempt.refusedTo = relayId;
@@ -310,6 +316,12 @@ export class LaneLedger {
       found.push(deviceId);
     }
     return found;
+  }
+
+  /** Null: it is closed, or another receipt's. */
+  private openOf({ attemptId, receiptId }: AttemptOfReceipt): AttemptRow | null {
+    const attempt = this.attempts.get(attemptId);
+    return attempt?.state === 'open' && attempt.receiptId === receiptId ? attempt : null;
   }
 
   /** As pg_locks says. */

@@ -85,7 +85,7 @@ export function strikeBeside(world: World, deviceId: string, met: string): void 
         register.losesNext = chance.happens(0.5);
         world.fault('operator parks', ledger.nameOf(attempt.id));
         ledger.closeUnknown(
-          attempt.id,
+          { attemptId: attempt.id, receiptId: attempt.receiptId },
           { baseline: attempt.baseline, why: 'parked by an operator' },
           { mustSettle: !keyed },
         );

@@ -19,7 +19,7 @@ export async function checkPartitions(database: PrismaService): Promise<Finding[
         check: 'partitions ahead',
         state: 'bad',
         found: 'a table is not converted to partitions yet, and refuses rows of the months to come',
-        do: 'Run npm run migrate: the migrations webhook_partitions…, event_partitions…, payment_partitions… and attempt_partitions… belong together.',
+        do: 'Run npm run migrate: the migrations webhook_partitions…, event_partitions…, payment_partitions…, attempt_partitions… and receipt_partitions… belong together.',
       },
     ];
   const { daysAhead, keptSeconds, held, waiting, waitingSeconds } = await readPartitions(run);

@@ -7,6 +7,7 @@ export interface TestReceipt {
   id?: string;
   status?: string;
   type?: string;
+  refundOf?: string;
   externalId?: string | null;
   deviceId?: string;
   branchId?: string;
@@ -34,14 +35,14 @@ export async function writeReceipt(prisma: PrismaService, given: TestReceipt): P
   await prisma.$executeRaw`
     INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
                           branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
-                          registered_at, evidence, created_at)
+                          registered_at, evidence, created_at, refund_of)
     VALUES (${id}, ${given.merchantId}, 'cli_1', 'receipts', ${given.externalId ?? null}, ${Buffer.alloc(32)},
             ${type}::receipt_type, ${status}::receipt_status, nextval('lane_place_seq'), ${given.deviceId ?? 'dev_1'},
             ${given.branchId ?? 'brn_1'}, ${given.cashierId ?? 'csh_1'}, ${JSON.stringify(documentOf(given))}::jsonb,
             ${totalTiyin}::bigint, ${given.vatTiyin ?? 12_000}::bigint,
             ${isRegistered ? (given.terminalId ?? 'UZ000000000001') : null}, ${isRegistered ? (given.receiptSeq ?? sequence) : null}::bigint,
             ${isRegistered ? (given.registeredAt ?? createdAt) : null}::timestamptz,
-            ${isRegistered ? 'answer' : null}::evidence, ${createdAt}::timestamptz)`;
+            ${isRegistered ? 'answer' : null}::evidence, ${createdAt}::timestamptz, ${given.refundOf ?? null})`;
   return id;
 }
 
