@@ -1,11 +1,13 @@
 // Promise: a half-year of receipts that have left for archives gives its room on the disk back; what has to stay of it stays as it was, with its claims,
-// whatever is sold meanwhile; what comes back from an archive has a place.
+// whatever is sold meanwhile and whenever the keeper is killed; what comes back from an archive has a place.
 import pg from 'pg';
 import { makeHalfYears, plansInside, sampleDocument } from '#database/testing';
 import { archiveInFolder, beginRestore, readPartitions, restoreRows } from '#ledger';
 import { createLogger, firstIdAt, newId } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
-import { at, closeAged, keeper, openAged, partitions, run, tables } from './testing/aged-partitions.js';
+import { until } from '../../../../libs/runtime/src/testing/until.js';
+import { at, closeAged, keeper, keeperProgram, openAged, partitions, run, tables } from './testing/aged-partitions.js';
+import { killRounds } from './testing/kill-rounds.js';
 
 const DAY_MS = 86_400_000;
 let made = 0;
@@ -196,6 +198,29 @@ test('sales go on meanwhile, whatever the database says of its transactions', as
   expect(await linesOf(`SELECT count(*)::text AS line FROM receipts WHERE status = 'cancelled'`)).toEqual([
     String(sold),
   ]);
+});
+
+test('whenever the keeper is killed nothing is lost or doubled, and the next one goes on', async () => {
+  const old = Array.from({ length: 16 }, (_, index) => index - 20);
+  await makeHalfYears(at.database.ownerUrl, [...old, -4, -3, -2, -1, 0, 1, 2].map(halfAt));
+  for (const half of old) await sell({ half, count: 120, more: { payment_id: 'pay_1' } });
+  const before = await receipts();
+  const claimed = await claims();
+  const killed = await killRounds(at.owner, keeperProgram(), async () => {
+    expect(await receipts()).toEqual(before);
+  });
+  expect(killed).toBeGreaterThan(2);
+  // The server ends the session of a killed keeper when it notices; until then its lock stands.
+  await until(
+    'all are dropped',
+    async () => {
+      await keepHalves();
+      return halves();
+    },
+    (names) => !old.some((half) => names.includes(suffix(half))),
+  );
+  expect((await halves())[0]).toMatch(/^kept_/);
+  expect([await receipts(), await claims()]).toEqual([before, claimed]);
 });
 
 test('without an archive each of them stays; what is left of one is read by an index', async () => {
