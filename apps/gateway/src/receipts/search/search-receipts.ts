@@ -8,6 +8,7 @@ import {
   twoHalfYearsBefore,
   type ReceiptRow,
   type ReceiptsSince,
+  type ReceiptsWithin,
   type Span,
 } from '#ledger';
 import { Problem } from '#problems';
@@ -81,6 +82,7 @@ async function readNewest(
   limit: number,
 ): Promise<ReadPage> {
   const { filter, after } = given;
+  if (filter.externalId !== null) return readClaimed(database, given, limit);
   const since = newestOf(filter, after);
   if (since === null) return readOfAll(database, given, limit);
   const kept = keptPage(filter, { after, since }, limit);
@@ -108,10 +110,23 @@ async function readOfAll(
   return { page: ids.flatMap((id) => byId.get(id) ?? []), hasMore: found.length > limit };
 }
 
-/** Null: a list in another order than that of the ids, or of one receipt, or of a sandbox, whose ids stand behind all times. */
+/** At most one receipt, whose claim says in which half-year it is. */
+async function readClaimed(
+  database: PrismaService,
+  { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
+  limit: number,
+): Promise<ReadPage> {
+  const [claim] = await database.queryHot<{ receipt_id: string }>(Prisma.sql`
+    SELECT receipt_id FROM external_id_claims WHERE merchant_id = ${filter.merchantId} AND external_id = ${filter.externalId}`);
+  if (claim === undefined) return { page: [], hasMore: false };
+  const start = { after, since: receiptsBetween([claim.receipt_id]) };
+  return { page: await database.queryPlanned<ReceiptRow>(pageStatement(filter, start, limit)), hasMore: false };
+}
+
+/** Null: a list in another order than that of the ids, or of a sandbox, whose ids stand behind all times. */
 function newestOf(filter: ReceiptFilter, after: PageEnd | null): ReceiptsSince | null {
-  const { merchantId, externalId, createdTo } = filter;
-  if (isByRegistration(filter) || externalId !== null || prefixOf('rcp', merchantId) !== 'rcp') return null;
+  const { merchantId, createdTo } = filter;
+  if (isByRegistration(filter) || prefixOf('rcp', merchantId) !== 'rcp') return null;
   const now = new Date();
   return twoHalfYearsBefore(after?.id ?? null, createdTo !== null && createdTo < now ? createdTo : now);
 }
@@ -177,7 +192,7 @@ async function placeId(
 /** Where a page begins, newest first, and which receipts alone it is of; null: the newest, all. */
 export interface PageStart {
   after: PageEnd | null;
-  since: ReceiptsSince | null;
+  since: ReceiptsWithin | null;
 }
 
 /** One page, newest first; the ids first, from the indexes, then the few rows. */
@@ -224,7 +239,7 @@ export function rowsStatement(ids: readonly string[]): Prisma.Sql {
 interface Ordered {
   order: Prisma.Sql;
   where: Prisma.Sql;
-  since: ReceiptsSince | null;
+  since: ReceiptsWithin | null;
 }
 
 function idsOf(filter: ReceiptFilter, { order, where, since }: Ordered, limit: Prisma.Sql): Prisma.Sql {
