@@ -96,12 +96,6 @@ export function receiptsWithin(ids: readonly string[], now = new Date()): Receip
   return bounds !== null && isNamedToReaders(bounds, now) ? within(bounds) : EVERYWHERE;
 }
 
-/** The same of as many as there are, for a statement whose text no session keeps. */
-export function receiptsBetween(ids: readonly string[]): ReceiptsWithin {
-  const bounds = boundsOfAll(ids);
-  return bounds === null ? EVERYWHERE : within(bounds);
-}
-
 function isNamedToReaders({ from, to }: Bounds, now: Date): boolean {
   if (from === SANDBOXES.from) return true;
   const firstOf = (later: number): string => firstIdAt('rcp', halfYearOf(now, later));

@@ -125,14 +125,8 @@ export {
   type LastKnown,
 } from './lanes/lanes.js';
 export { archivedWithin, findArchiveOf, findArchiveOfExternalId, type Span } from './reading/archived-receipts.js';
-export {
-  receiptsBetween,
-  receiptsWithin,
-  twoHalfYearsBefore,
-  type ReceiptsSince,
-  type ReceiptsWithin,
-} from './half-years.js';
-export { RECEIPT_COLUMNS, receiptColumns, type ReceiptRow } from './reading/receipt-row.js';
+export { receiptsWithin, twoHalfYearsBefore, type ReceiptsSince, type ReceiptsWithin } from './half-years.js';
+export { receiptColumns, type ReceiptRow } from './reading/receipt-row.js';
 export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
 export {
   answeredStatus,

@@ -44,5 +44,3 @@ export function receiptColumns(refunds: Prisma.Sql = Prisma.empty): Prisma.Sql {
   (SELECT coalesce(sum(f.total_tiyin), 0)::bigint FROM receipts f
     WHERE f.refund_of = receipts.id AND ${LEDGER_REFUND} ${refunds}) AS refunded_tiyin`;
 }
-
-export const RECEIPT_COLUMNS = receiptColumns();

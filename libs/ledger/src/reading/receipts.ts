@@ -1,8 +1,8 @@
 import { LEDGER_REFUND, Prisma } from '#database';
 import type { StoredIdentity } from '../accept/new-receipt.js';
 import type { HotStatements, Statements } from '../statements.js';
-import { IS_AWAY } from './archived-receipts.js';
 import { receiptsWithin } from '../half-years.js';
+import { IS_AWAY } from './archived-receipts.js';
 import { receiptColumns, type ReceiptRow } from './receipt-row.js';
 
 type Reading = Pick<Statements, '$queryRaw'>;

@@ -7,7 +7,7 @@ import {
   type ReceiptType,
   type VatRule,
 } from '#fiscal-domain';
-import { RECEIPT_COLUMNS, refundsOf, type ReceiptRow } from '#ledger';
+import { receiptColumns, refundsOf, type ReceiptRow } from '#ledger';
 
 type Tx = Prisma.TransactionClient;
 
@@ -81,7 +81,7 @@ export class RefundRepository {
   /** Refunds of a sale by their ids, which sort by time; one more than fits. */
   list(merchantId: string, saleId: string, page: { limit: number; afterId: string | null }): Promise<ReceiptRow[]> {
     return this.prisma.$queryRaw<ReceiptRow[]>`
-      SELECT ${RECEIPT_COLUMNS} FROM receipts
+      SELECT ${receiptColumns()} FROM receipts
        WHERE refund_of = ${saleId} AND merchant_id = ${merchantId} AND id > ${page.afterId ?? ''}
        ORDER BY id LIMIT ${page.limit + 1}::int4`;
   }

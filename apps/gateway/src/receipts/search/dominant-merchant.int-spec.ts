@@ -3,7 +3,7 @@ import pg from 'pg';
 import { createTestDatabase, planOf, type TestDatabase } from '#database/testing';
 import { twoHalfYearsBefore } from '#ledger';
 import type { ReceiptFilter } from './receipt-filter.js';
-import { ascendingPageStatement, idsStatement, pageStatement } from './search-receipts.js';
+import { ascendingPageStatement, pageStatement } from './search-receipts.js';
 import { insertReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
 
 const RECEIPTS = 30_000;
@@ -76,7 +76,6 @@ describe.each(['fiscal_app_tenant', 'fiscal_app'])('as %s', (role) => {
     await client.query("SELECT set_config('role', $1, false), set_config('fgw.merchant_id', 'mer_1', false)", [role]);
     const last = { id: 'rcp_01l', registeredAt: new Date('2030-01-01T00:00:00Z') };
     for (const statement of [
-      idsStatement(filter, null, 101),
       pageStatement(filter, { after: null, since: null }, 101),
       pageStatement(filter, { after: null, since: twoHalfYearsBefore(null, new Date('2026-08-01')) }, 101),
       ascendingPageStatement(filter, { after: null, last }, 101),

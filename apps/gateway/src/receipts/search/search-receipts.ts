@@ -4,7 +4,7 @@ import { isId, normaliseText, prefixOf } from '#fiscal-domain';
 import {
   findArchiveOfExternalId,
   receiptColumns,
-  receiptsBetween,
+  receiptsWithin,
   twoHalfYearsBefore,
   type ReceiptRow,
   type ReceiptsSince,
@@ -55,11 +55,12 @@ export class SearchReceipts {
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     const filter = await filterOf(database, merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
-    const { page, hasMore } = await readWhole(database, { merchantId, spans: spansOf(filter) }, () =>
+    const rows = await readWhole(database, { merchantId, spans: spansOf(filter) }, () =>
       readNewest(database, { filter, after }, limit),
     );
-    if (page.length === 0) await refuseArchived(database, filter);
-    const last = hasMore ? page.at(-1) : undefined;
+    if (rows.length === 0) await refuseArchived(database, filter);
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
     return {
       data: page.map((row) => receiptView(row, this.urls.urlOf(row.id))),
       next_cursor: last ? cursorOf(last, isByRegistration(filter)) : null,
@@ -67,60 +68,37 @@ export class SearchReceipts {
   }
 }
 
-interface ReadPage {
-  page: ReceiptRow[];
-  hasMore: boolean;
-}
-
 /**
- * First from two half-years, which are enough for most pages: all others, and the sums of refunds in them, are not asked then. Where the page is not
- * full, and there may be older ones, it is read from all of them.
+ * One more than the page has. First from two half-years, which are enough for most pages: all others, and the sums of refunds in them, are not asked
+ * then. Where the page is not full, and there may be older ones, it is read from all of them.
  */
 async function readNewest(
   database: PrismaService,
-  given: { filter: ReceiptFilter; after: PageEnd | null },
+  { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
   limit: number,
-): Promise<ReadPage> {
-  const { filter, after } = given;
-  if (filter.externalId !== null) return readClaimed(database, given, limit);
+): Promise<ReceiptRow[]> {
+  const read = (since: ReceiptsWithin | null): Promise<ReceiptRow[]> => {
+    const kept = keptPage(filter, { after, since }, limit);
+    // A plan made once for all values would choose the same index for a rare sum and for a common one.
+    return kept
+      ? database.queryHot<ReceiptRow>(kept)
+      : database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
+  };
+  if (filter.externalId !== null) {
+    const id = await claimedBy(database, filter);
+    return id === null ? [] : read(receiptsWithin([id]));
+  }
   const since = newestOf(filter, after);
-  if (since === null) return readOfAll(database, given, limit);
-  const kept = keptPage(filter, { after, since }, limit);
-  // A plan made once for all values would choose the same index for a rare sum and for a common one.
-  const rows = kept
-    ? await database.queryHot<ReceiptRow>(kept)
-    : await database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
-  const isWhole = rows.length > limit || isWithin(filter, since);
-  return isWhole ? { page: rows.slice(0, limit), hasMore: rows.length > limit } : readOfAll(database, given, limit);
+  if (since === null) return read(null);
+  const rows = await read(since);
+  return rows.length > limit || isWithin(filter, since) ? rows : read(null);
 }
 
-/**
- * The ids from all half-years, then the rows from their own alone: in one statement the sums of refunds would be planned for all of them, which is
- * most of it. A receipt that moves in between is shown as it is then.
- */
-async function readOfAll(
-  database: PrismaService,
-  { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
-  limit: number,
-): Promise<ReadPage> {
-  const found = await database.queryPlanned<{ id: string }>(idsStatement(filter, after, limit + 1));
-  const ids = found.slice(0, limit).map(({ id }) => id);
-  const rows = ids.length === 0 ? [] : await database.queryPlanned<ReceiptRow>(rowsStatement(ids));
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return { page: ids.flatMap((id) => byId.get(id) ?? []), hasMore: found.length > limit };
-}
-
-/** At most one receipt, whose claim says in which half-year it is. */
-async function readClaimed(
-  database: PrismaService,
-  { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
-  limit: number,
-): Promise<ReadPage> {
+/** The one receipt that an external id is of: its id says in which half-year it is. */
+async function claimedBy(database: PrismaService, { merchantId, externalId }: ReceiptFilter): Promise<string | null> {
   const [claim] = await database.queryHot<{ receipt_id: string }>(Prisma.sql`
-    SELECT receipt_id FROM external_id_claims WHERE merchant_id = ${filter.merchantId} AND external_id = ${filter.externalId}`);
-  if (claim === undefined) return { page: [], hasMore: false };
-  const start = { after, since: receiptsBetween([claim.receipt_id]) };
-  return { page: await database.queryPlanned<ReceiptRow>(pageStatement(filter, start, limit)), hasMore: false };
+    SELECT receipt_id FROM external_id_claims WHERE merchant_id = ${merchantId} AND external_id = ${externalId}`);
+  return claim?.receipt_id ?? null;
 }
 
 /** Null: a list in another order than that of the ids, or of a sandbox, whose ids stand behind all times. */
@@ -223,40 +201,21 @@ export function ascendingPageStatement(
   return orderedPage(filter, { order, where, since: null }, Prisma.sql`${limit}`);
 }
 
-/** The ids of a page alone. */
-export function idsStatement(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql {
-  const order = isByRegistration(filter) ? Prisma.sql`registered_at DESC, id DESC` : Prisma.sql`id DESC`;
-  return idsOf(filter, { order, where: comparison(filter, '<', after), since: null }, Prisma.sql`${limit}`);
-}
-
-/** What a page shows of these receipts, in no order. */
-export function rowsStatement(ids: readonly string[]): Prisma.Sql {
-  const { receipts, refunds } = receiptsBetween(ids);
-  return Prisma.sql`
-    SELECT ${receiptColumns(refunds)} FROM receipts WHERE id = ANY (${[...ids]}::text[]) ${receipts}`;
-}
-
-interface Ordered {
-  order: Prisma.Sql;
-  where: Prisma.Sql;
-  since: ReceiptsWithin | null;
-}
-
-function idsOf(filter: ReceiptFilter, { order, where, since }: Ordered, limit: Prisma.Sql): Prisma.Sql {
+function orderedPage(
+  filter: ReceiptFilter,
+  { order, where, since }: { order: Prisma.Sql; where: Prisma.Sql; since: ReceiptsWithin | null },
+  limit: Prisma.Sql,
+): Prisma.Sql {
+  const within = since?.receipts ?? Prisma.empty;
   const parts = conditionsOf(filter).map(
     (condition) => Prisma.sql`
-      (SELECT id, registered_at FROM receipts
-        WHERE ${condition} AND ${where} ${since?.receipts ?? Prisma.empty} ORDER BY ${order} LIMIT ${limit})`,
+      (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${where} ${within} ORDER BY ${order} LIMIT ${limit})`,
   );
-  return Prisma.sql`SELECT id FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${limit}`;
-}
-
-function orderedPage(filter: ReceiptFilter, ordered: Ordered, limit: Prisma.Sql): Prisma.Sql {
-  const { order, since } = ordered;
   return Prisma.sql`
-    WITH page AS MATERIALIZED (${idsOf(filter, ordered, limit)})
-    SELECT ${receiptColumns(since?.refunds)} FROM receipts
-     WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ${since?.receipts ?? Prisma.empty} ORDER BY ${order}`;
+    WITH page AS MATERIALIZED (
+      SELECT id FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${limit}
+    )
+    SELECT ${receiptColumns(since?.refunds)} FROM receipts WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ${within} ORDER BY ${order}`;
 }
 
 /** Ids by the order of the indexes and by that of the partitions. */
