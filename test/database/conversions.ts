@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
+import { firstIdAt } from '#runtime';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
@@ -14,6 +15,16 @@ interface Urls {
 
 /** SQL: the id of receipt `n`; each second one is of a sandbox. */
 export const OLD_RECEIPT = `CASE n % 2 WHEN 0 THEN 'rcp_01ka' ELSE 'rcp_test_01ka' END || lpad(n::text, 22, '0')`;
+
+const inDays = (days: number): string =>
+  `${firstIdAt('rcp', new Date(Date.now() + days * 86_400_000))}${'0'.repeat(16)}`;
+
+/** Ids that a conversion by the ids of receipts finds, and why it refuses; null: it does not. */
+export const ODD_RECEIPTS: readonly [of: string, id: string, refused: string | null][] = [
+  ['of no program', 'rcp_a', 'no program of this system makes'],
+  ['of a clock that was years ahead', inDays(800), 'years ahead'],
+  ['of a clock that was ahead', inDays(400), null],
+];
 
 export async function connect(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString });
