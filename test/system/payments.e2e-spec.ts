@@ -26,9 +26,13 @@ async function held(marker: string): Promise<PaymentView> {
     payment: { method: 'online', provider: 'multicard', token: 'token-0001' },
   });
   const answer = await client.post('/v1/payments', body, { prefer: 'wait=0' });
-  const view = answer.body as unknown as PaymentView;
-  expect([view.status, view.receipt.status]).toEqual(['authorized', 'accepted']);
-  return view;
+  const { id } = answer.body as unknown as PaymentView;
+  // The answer waits for the hold unless another worker has the payment: then it is read again.
+  return until(
+    `${id} is held`,
+    async () => (await client.get(`/v1/payments/${id}`)).body as unknown as PaymentView,
+    ({ status, receipt }) => status === 'authorized' && receipt.status === 'accepted',
+  );
 }
 
 interface Ended {

@@ -33,7 +33,8 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   /** What is at work, by payment; later work is queued behind it. */
   private readonly turns = new Map<string, Turn>();
   private isStopping = false;
-  private isPolling = false;
+  /** The round that reads what is due, while one does. */
+  private round: Promise<void> | null = null;
   private readonly paymentOf = new Map<string, string>();
   private readonly due: DuePayments;
 
@@ -90,7 +91,8 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
       if (isClaimed) return step;
       const other = this.turns.get(paymentId);
       if (other) return other.enough;
-      await delay(CLAIM_PAUSE_MS);
+      // The round may have claimed it and not read it yet, however long its reading takes.
+      await (this.round ?? delay(CLAIM_PAUSE_MS));
     }
     return null;
   }
@@ -117,8 +119,15 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async poll(): Promise<void> {
-    if (this.isPolling || this.isStopping) return;
-    this.isPolling = true;
+    if (this.round || this.isStopping) return;
+    this.round = this.takeDue().finally(() => {
+      this.round = null;
+    });
+    await this.round;
+  }
+
+  /** Never rejects. */
+  private async takeDue(): Promise<void> {
     try {
       const leaseId = newId('lse');
       const { ids, isFull } = await this.due.claim(leaseId);
@@ -134,8 +143,6 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
       }
     } catch (error) {
       this.logger.warn({ err: error }, 'payment: could not read what is due');
-    } finally {
-      this.isPolling = false;
     }
   }
 
