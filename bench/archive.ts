@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { archiveInFolder, type LeavingTable } from '#ledger';
+import { archiveInFolder, type KeepDays } from '#ledger';
 import { createLogger } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from '../apps/device-relay/src/archive/archive-keeper.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
@@ -23,7 +23,7 @@ export interface ArchiveOptions {
 }
 
 /** The least that the database allows. */
-const KEEP_DAYS: Readonly<Record<LeavingTable, number>> = { attempts: 91, receipts: 396 };
+const KEEP_DAYS: KeepDays = { attempts: 91, receipts: 396 };
 const NEVER = 36_500;
 const SALES_A_SECOND = 20;
 
@@ -52,7 +52,7 @@ export async function benchArchive({ rows, rounds, leaving }: ArchiveOptions): P
 }
 
 interface Measuring {
-  table: LeavingTable;
+  table: keyof KeepDays;
   rounds: number;
   leaving: number;
   folder: string;
@@ -108,7 +108,7 @@ async function measure(
 }
 
 /** One archive. @returns how many rows have left */
-async function leave(client: pg.Client, table: LeavingTable, keeper: ArchiveKeeper): Promise<number> {
+async function leave(client: pg.Client, table: keyof KeepDays, keeper: ArchiveKeeper): Promise<number> {
   const count = async (): Promise<number> =>
     Number((await client.query<{ n: string }>(`SELECT count(*) AS n FROM archived_${table}`)).rows[0]?.n);
   const before = await count();

@@ -30,11 +30,11 @@ REVOKE EXECUTE ON FUNCTION receipts_claim_identity(), receipts_claim_registratio
 REVOKE DELETE, TRUNCATE ON terminals FROM :app_role, :tenant_role;
 
 -- What has left for an archive is recorded by the functions that remove it alone, and no merchant's statement has anything to do with it.
-REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON archived_attempts, archived_receipts FROM :app_role, :tenant_role;
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON archived_attempts, archived_receipts, archived_payments FROM :app_role, :tenant_role;
 REVOKE DELETE, TRUNCATE ON archives FROM :app_role;
 REVOKE ALL ON archives FROM :tenant_role;
 REVOKE EXECUTE ON FUNCTION remove_archived_attempts(text, text[], text[]), remove_archived_receipts(text, text[], text[]),
-  rows_of_archive(text, text, text[]) FROM :tenant_role;
+  remove_archived_payments(text, text[], text[]), rows_of_archive(text, text, text[]) FROM :tenant_role;
 
 -- Partitions are made, taken off and dropped by functions of the owner alone, and no merchant's statement has anything to do with that.
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON released_partitions FROM :app_role;

@@ -4,6 +4,8 @@
  */
 
 const LEDGER = /\/libs\/ledger\/src\//;
+/** And what comes back from an archive, as it was. */
+const PAYMENTS = /\/apps\/gateway\/src\/payments\/repository\/|\/libs\/ledger\/src\/archive\//;
 
 /** Where each table may be written; events have one file of their own. */
 const OWNERS = {
@@ -15,9 +17,9 @@ const OWNERS = {
   registration_claims: LEDGER,
   lanes: LEDGER,
   events: /\/libs\/ledger\/src\/events\.ts$/,
-  payments: /\/apps\/gateway\/src\/payments\/repository\//,
-  payment_calls: /\/apps\/gateway\/src\/payments\/repository\//,
-  payment_refunds: /\/apps\/gateway\/src\/payments\/repository\//,
+  payments: PAYMENTS,
+  payment_calls: PAYMENTS,
+  payment_refunds: PAYMENTS,
 };
 
 const TABLES = Object.keys(OWNERS).join('|');
@@ -46,7 +48,7 @@ export const ownedTables = {
     const report = (/** @type {import('estree').Node} */ node, /** @type {string} */ table) => {
       const owner = Object.entries(OWNERS).find(([name]) => name === table)?.[1];
       if (owner === undefined || owner.test(file)) return;
-      const name = owner.source.includes('ledger') ? 'libs/ledger' : 'apps/gateway/src/payments/repository';
+      const name = owner === PAYMENTS ? 'apps/gateway/src/payments/repository' : 'libs/ledger';
       context.report({ node, messageId: 'owned', data: { table, owner: name } });
     };
     const checkText = (/** @type {import('estree').Node} */ node, /** @type {string} */ text) => {

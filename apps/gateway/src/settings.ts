@@ -25,6 +25,9 @@ import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
 import { parseRoleRules } from './http/role-rules.js';
 import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 
+/** The longest time that a customer may be given to pay. */
+export const MAX_CUSTOMER_MS = 604_800_000;
+
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
@@ -82,7 +85,7 @@ export const SETTINGS = {
   PROVIDER_HOSTS: parsed(parseProviderHosts).default(parseProviderHosts(PROVIDER_HOSTS)),
   PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
   PAYMENT_SETTLE_MS: integer({ min: 200, max: 3_600_000 }).default(60_000),
-  PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),
+  PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: MAX_CUSTOMER_MS }).default(3_600_000),
   PAYMENT_LOOK_MS: integer({ min: 50, max: 60_000 }).default(1_000),
   PAYMENT_ANSWER_MS: integer({ min: 100, max: 60_000 }).default(1_800),
   PROVIDER_CALLBACK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(90),

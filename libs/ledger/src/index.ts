@@ -65,10 +65,13 @@ export {
 export {
   inFamilies,
   LEAVING_PREFIX,
+  daysKept,
+  EMPTIED_TABLES,
   LEAVING_TABLES,
   readDue,
   removeArchived,
   scanRows,
+  type KeepDays,
   type LeavingTable,
 } from './archive/leaving-rows.js';
 export {
@@ -124,6 +127,12 @@ export {
   wakeWaitingLane,
   type LastKnown,
 } from './lanes/lanes.js';
+export {
+  archivedPaymentsWithin,
+  findArchiveOfPayment,
+  findArchiveOfProviderRef,
+  type PaymentSpan,
+} from './reading/archived-payments.js';
 export { archivedWithin, findArchiveOf, findArchiveOfExternalId, type Span } from './reading/archived-receipts.js';
 export { receiptsWithin, twoHalfYearsBefore, type ReceiptsSince, type ReceiptsWithin } from './half-years.js';
 export { receiptColumns, type ReceiptRow } from './reading/receipt-row.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  daysKept,
   endRestored,
   inFamilies,
   LEAVING_PREFIX,
@@ -13,6 +14,7 @@ import {
   unfinishedArchives,
   type ArchiveFiles,
   type ArchiveRow,
+  type KeepDays,
   type LeavingTable,
   type RunStatement,
 } from '#ledger';
@@ -32,7 +34,7 @@ export const RESTORED_DAYS = 30;
 
 export interface ArchiveOptions {
   /** Days that a row is kept in the database. */
-  keepDays: Readonly<Record<LeavingTable, number>>;
+  keepDays: KeepDays;
   rowsAtOnce: number;
   maxRows: number;
   /** Characters of one archive, before compression; at most what its store takes. */
@@ -44,14 +46,14 @@ export interface ArchiveOptions {
 export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters: Infinity, pauseMs: 50 };
 
 /**
- * Moves old attempts and receipts from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
+ * Moves old attempts, receipts and payments from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
  * file, its manifest, then the rows leave, each as long as it is still what the file holds (docs/adr/0186-archive-of-attempts.md has the
  * crash windows).
  */
 export class ArchiveKeeper {
   private readonly session: KeeperSession;
   /** Where the scan goes on: what has to stay is not read again in each round. */
-  private readonly after: Record<LeavingTable, string> = { attempts: '', receipts: '' };
+  private readonly after: Record<LeavingTable, string> = { attempts: '', receipts: '', payments: '' };
   private isStopping = false;
 
   constructor(
@@ -134,7 +136,7 @@ export class ArchiveKeeper {
 
   private async fill(run: RunStatement, writing: Writing, table: LeavingTable): Promise<boolean> {
     const { keepDays, rowsAtOnce: limit, pauseMs } = this.options;
-    const before = new Date(Date.now() - keepDays[table] * DAY_MS);
+    const before = new Date(Date.now() - daysKept(table, keepDays) * DAY_MS);
     const upTo = firstIdAt(LEAVING_PREFIX[table], before);
     while (!this.isStopping && writing.hasRoom(this.options)) {
       const { due, last } = await scanRows(run, table, { after: this.after[table], upTo, before, limit });

@@ -1,6 +1,6 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
-import { archiveOf, LEAVING_TABLES, type LeavingTable, type RunStatement } from '#ledger';
+import { archiveOf, daysKept, LEAVING_TABLES, type KeepDays, type RunStatement } from '#ledger';
 import { Metrics, Periodic, type Logger } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 import { LanesModule } from '../lanes/lanes.module.js';
@@ -13,7 +13,7 @@ const EVERY_MS = 600_000;
 const FIRST_AFTER_MS = 60_000;
 const KEEPER = Symbol('keeper of the archive');
 
-/** Moves old attempts and receipts out of the database, where ARCHIVE_DIR or ARCHIVE_BUCKET says for which place (docs/archive.md). */
+/** Moves old attempts, receipts and payments out of the database, where ARCHIVE_DIR or ARCHIVE_BUCKET says for which place (docs/archive.md). */
 @Module({
   imports: [LanesModule],
   providers: [
@@ -46,12 +46,12 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
   onApplicationBootstrap(): void {
     if (!this.rounds) return;
     const keepDays = keepDaysOf(this.settings);
-    const lags = LEAVING_TABLES.map((table) => new ArchiveLag(table, keepDays[table]));
+    const lags = LEAVING_TABLES.map((table) => new ArchiveLag(table, daysKept(table, keepDays)));
     const reading = new FreshReading(() => this.readLag(lags));
     this.metrics.gauge(
       {
         name: 'archive_behind_seconds',
-        help: 'By how much the oldest attempt or receipt that may leave the database is older than it should be, or an archive was not finished',
+        help: 'By how much the oldest attempt, receipt or payment that may leave the database is older than it should be, or an archive was not finished',
         together: 'max',
       },
       async (gauge) => gauge.set(await reading.get()),
@@ -77,6 +77,6 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
   }
 }
 
-function keepDaysOf({ ATTEMPTS_KEEP_DAYS, RECEIPTS_KEEP_DAYS }: RelaySettings): Record<LeavingTable, number> {
+function keepDaysOf({ ATTEMPTS_KEEP_DAYS, RECEIPTS_KEEP_DAYS }: RelaySettings): KeepDays {
   return { attempts: ATTEMPTS_KEEP_DAYS, receipts: RECEIPTS_KEEP_DAYS };
 }

@@ -6,7 +6,7 @@ import {
   CALL_TABLES,
   dropReleasedPartition,
   hasRestoredPartitions,
-  LEAVING_TABLES,
+  EMPTIED_TABLES,
   makeNextPartition,
   noteArchivedRound,
   notePartitionRound,
@@ -21,7 +21,7 @@ import {
   StoreUnavailable,
   type ArchiveFiles,
   type ArchiveRow,
-  type LeavingTable,
+  type KeepDays,
   type ReleasedPartition,
   type RunStatement,
 } from '#ledger';
@@ -51,7 +51,7 @@ export interface PartitionOptions {
   /** Days that calls to payment providers and theirs to us are kept; with an archive only, without one all stay. */
   keepCallsDays: number;
   /** Days after which all rows of a partition have left that may (archive-keeper.ts); with an archive only. */
-  keepLeavingDays: Readonly<Record<LeavingTable, number>>;
+  keepLeavingDays: KeepDays;
   /** Where what leaves is archived; null: nowhere. */
   archive: ArchiveFiles | null;
   rowsAtOnce: number;
@@ -116,7 +116,7 @@ export class PartitionKeeper {
     const hasArchive = this.files !== null;
     if (failures.length === 0 && !this.isStopping) await noteArchivedRound(run, 'events', { hasArchive });
     failures.push(...(await this.keepCalls(run, hasArchive && mayRelease)));
-    for (const table of LEAVING_TABLES)
+    for (const table of EMPTIED_TABLES)
       failures.push(...(await this.keepEmptied(run, table, hasArchive && mayRelease)));
     failures.push(...(await this.leaveEach(run, await releasedPartitions(run))));
     if (failures.length > 0) throw failures[0];
@@ -177,7 +177,7 @@ export class PartitionKeeper {
   }
 
   /** Partitions whose rows have left one by one. @returns what failed */
-  private async keepEmptied(run: RunStatement, table: LeavingTable, mayRelease: boolean): Promise<unknown[]> {
+  private async keepEmptied(run: RunStatement, table: keyof KeepDays, mayRelease: boolean): Promise<unknown[]> {
     try {
       const release = (): Promise<string> => releaseEmptiedPartitions(run, table, this.options.keepLeavingDays[table]);
       // What is left of a partition is counted before the table is shut; then two thousand rows at most are moved.

@@ -4,9 +4,9 @@ import { isWithoutMoney, type Instrument, type PaymentFlow, type PaymentState } 
 import type { ReceiptStatus } from '#fiscal-domain';
 import { Problem } from '#problems';
 import { seal } from '#secrets';
-import { notFound } from '../http/own-id.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
+import { missingPayment } from './missing-payment.js';
 import { payBackWhole } from './pay-back-refund.js';
 import { PaymentWorker } from './payment-worker.js';
 import { ALL_RECEIPTS } from './several-receipts.js';
@@ -121,7 +121,7 @@ export class ChangePayment {
                ARRAY(SELECT r.status::text FROM receipts r WHERE r.id = ANY(${ALL_RECEIPTS})) AS receipts
           FROM payments p
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF p`;
-      if (!row) throw notFound('payment');
+      if (!row) throw await missingPayment(tx, merchantId, id);
       await change(tx, row);
     });
   }

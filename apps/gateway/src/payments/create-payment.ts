@@ -11,6 +11,7 @@ import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { isLost, outcomeUnclear } from '../receipts/outcome-unclear.js';
 import type { PaymentBody } from '../receipts/receipt-body.js';
+import { receiptArchived } from '../receipts/missing-receipt.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
@@ -47,7 +48,7 @@ export class CreatePayment {
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}
 
-  /** @throws Problem 422 (rules, card data, provider not set up, mismatch), 409 (same key being written), 503 (no device) */
+  /** @throws Problem 422 (rules, card data, provider not set up, mismatch), 409 (same key being written), 410 (archived), 503 (no device) */
   async execute(command: CreatePaymentCommand, operation: 'receipts' | 'payments'): Promise<CreatedPayment> {
     // Before anything is searched by what the caller sent.
     refuseCardData(command.body);
@@ -111,8 +112,11 @@ export class CreatePayment {
     if (stored.length === 0) return null;
     const { id: receiptId } = storedOrThrow(judgeConflict(identity, stored));
     const payment = await this.payments.findOfReceipt(identity.merchantId, receiptId);
-    if (!payment)
+    if (!payment) {
+      const archive = await this.receipts.archiveOf(identity.merchantId, receiptId);
+      if (archive !== null) throw receiptArchived(archive);
       throw new Problem('idempotency_mismatch', `The key belongs to receipt ${receiptId}, which has no payment.`);
+    }
     const furtherReceiptIds = payment.further_receipts;
     return { receiptId, furtherReceiptIds, paymentId: payment.id, hasBegun: true, replayed: true };
   }

@@ -5,7 +5,7 @@ import { Problem } from '#problems';
 import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
-import { notFound, ownId } from '../http/own-id.js';
+import { ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
 import { AlsoWhenSuspended, Scopes } from '../http/scopes.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
@@ -150,9 +150,7 @@ export class PaymentsController {
   }
 
   private async find(client: AuthenticatedClient, id: string): Promise<PaymentView> {
-    const row = await this.payments.find(client.merchantId, id);
-    if (!row) throw notFound('payment');
-    return this.viewOf(client, row);
+    return this.viewOf(client, await this.payments.find(client.merchantId, id));
   }
 
   private async viewOf({ merchantId }: AuthenticatedClient, row: PaymentRow): Promise<PaymentView> {

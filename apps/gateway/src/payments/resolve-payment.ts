@@ -3,8 +3,8 @@ import type { Prisma } from '#database';
 import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { notFound } from '../http/own-id.js';
 import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
+import { missingPayment } from './missing-payment.js';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
 import { FURTHER_RECEIPTS, statusOfAll, type ReceiptsOf } from './several-receipts.js';
@@ -54,7 +54,7 @@ export class ResolvePayment {
                ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
-      if (!row) throw notFound('payment');
+      if (!row) throw await missingPayment(tx, caller.merchantId, id);
       const { outcome, reason } = decision;
       if (outcome === 'accepted') await this.accept(tx, id, row);
       else await this.move(tx, id, row, { outcome, reason });
@@ -90,7 +90,7 @@ export class ResolvePayment {
       const [row] = await tx.$queryRaw<{ fiscal_mode: string; known: boolean }[]>`
         SELECT fiscal_mode, (fiscal_documents -> ${decision.document}::text) IS NOT NULL AS known FROM payments
          WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
-      if (!row) throw notFound('payment');
+      if (!row) throw await missingPayment(tx, caller.merchantId, id);
       if (row.fiscal_mode !== 'provider' || row.known)
         throw new Problem('payment_not_manual', `No document of the ${decision.document} is missing.`);
       await keepDocument(tx, id, decision.document, document);
@@ -144,7 +144,7 @@ export class ResolvePayment {
   async retry(caller: Caller, id: string, reason: string): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const state = await tryAnew(tx, caller.merchantId, id);
-      if (!state) throw notFound('payment');
+      if (!state) throw await missingPayment(tx, caller.merchantId, id);
       const [before, after] = [{ status: state }, { reason }];
       return { result: undefined, action: 'payment.retry', targetId: id, before, after };
     });

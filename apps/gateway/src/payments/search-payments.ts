@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import { ListReads, Prisma, type PrismaService } from '#database';
 import { prefixOf } from '#fiscal-domain';
+import { findArchiveOf, findArchiveOfProviderRef } from '#ledger';
 import { PAYMENT_STATES, PROVIDERS, type PaymentState, type ProviderCode } from '#payments';
 import { idAt } from '../http/id-times.js';
 import { pageOf, PageQuery, pageRequest, type Page, type PageRequest } from '../http/paging.js';
 import { IsPlainText, IsTimestamp, IsTiyinText, readTimestamp } from '../http/query-rules.js';
+import { paymentArchived, readWholeTime } from './missing-payment.js';
 import { PAYMENT_COLUMNS, PaymentRows } from './repository/payment-rows.repository.js';
 import { paymentFacts, type PaymentRow, type PaymentView } from './payment-view.js';
 
@@ -86,12 +88,14 @@ export class SearchPayments {
     private readonly rows: PaymentRows,
   ) {}
 
-  /** One of them; null: it is not the merchant's. */
-  find(merchantId: string, id: string): Promise<PaymentRow | null> {
-    return this.rows.find(merchantId, id);
+  /** One of them. @throws Problem 404; 410 */
+  async find(merchantId: string, id: string): Promise<PaymentRow> {
+    const row = await this.rows.find(merchantId, id);
+    if (!row) throw await this.rows.missing(merchantId, id);
+    return row;
   }
 
-  /** @throws Problem 422 for a cursor that is none of this list */
+  /** @throws Problem 422 for a cursor that is none of this list; 410 */
   async page(merchantId: string, query: PaymentsQuery): Promise<Page<PaymentSummary>> {
     const request = pageRequest(query, 'pay');
     return this.reads.read((database) => readPage(database, merchantId, { query, request }));
@@ -99,6 +103,33 @@ export class SearchPayments {
 }
 
 async function readPage(
+  database: PrismaService,
+  merchantId: string,
+  { query, request }: { query: PaymentsQuery; request: PageRequest },
+): Promise<Page<PaymentSummary>> {
+  const [from, to] = [timeOf(query.created_from), timeOf(query.created_to)];
+  const search = (): Promise<Page<PaymentSummary>> => searchPage(database, merchantId, { query, request });
+  const page =
+    from || to
+      ? await readWholeTime(database, { of: 'merchant_id', id: merchantId, by: 'created_at', from, to }, search)
+      : await search();
+  if (page.data.length === 0) await refuseArchived(database, merchantId, query);
+  return page;
+}
+
+/** What is asked for by its name must not pass for what never was. @throws Problem 410 */
+async function refuseArchived(
+  database: PrismaService,
+  merchantId: string,
+  { receipt_id: receiptId, provider_ref: providerRef }: PaymentsQuery,
+): Promise<void> {
+  const archive =
+    (receiptId !== undefined && (await findArchiveOf(database, merchantId, receiptId))) ||
+    (providerRef !== undefined && (await findArchiveOfProviderRef(database, merchantId, providerRef)));
+  if (archive) throw paymentArchived(archive);
+}
+
+async function searchPage(
   database: PrismaService,
   merchantId: string,
   { query, request }: { query: PaymentsQuery; request: PageRequest },

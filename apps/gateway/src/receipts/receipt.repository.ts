@@ -30,8 +30,13 @@ export class ReceiptRepository {
 
   /** The same of one that was stored, by this call or one before it. */
   async gone(merchantId: string, id: string): Promise<Problem> {
-    const archive = await ledger.findArchiveOf(this.prisma, merchantId, id);
+    const archive = await this.archiveOf(merchantId, id);
     return archive === null ? storedAndGone(`Receipt ${id}`) : receiptArchived(archive);
+  }
+
+  /** Null: it is here, or there never was one. */
+  archiveOf(merchantId: string, id: string): Promise<string | null> {
+    return ledger.findArchiveOf(this.prisma, merchantId, id);
   }
 
   findMadeBy(request: StoredIdentity, id: string): Promise<ReceiptRow | null> {

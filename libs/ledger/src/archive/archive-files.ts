@@ -7,7 +7,7 @@ import type { ArchiveStore, NewFile } from './archive-store.js';
 
 /** Whose rows an archive may hold: a name of an archive begins with it. */
 export const ARCHIVED_TABLES = [
-  ...(['receipts', 'attempts', 'webhook_deliveries', 'webhook_attempts', 'events'] as const),
+  ...(['receipts', 'attempts', 'payments', 'webhook_deliveries', 'webhook_attempts', 'events'] as const),
   ...(['payment_calls', 'provider_callbacks'] as const),
 ] as const;
 export type ArchivedTable = (typeof ARCHIVED_TABLES)[number];

@@ -1,6 +1,7 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
-import { idOfLine, tableOfArchive, type ArchivedTable, type Manifest } from './archive-files.js';
+import { idOfLine, tableOfArchive, type Manifest } from './archive-files.js';
+import { LEAVING_TABLES, type LeavingTable } from './leaving-rows.js';
 
 export interface ArchiveRow {
   name: string;
@@ -123,25 +124,23 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
 /**
  * Rows of an archive, as they were; those that are here already stay as they are, and of those that leave one by one only what has left with
  * this very archive comes: a newer one has a row as it was then. A column that the table has got since has its default, one that it has no more is in the file alone.
- * @returns how many came back
+ * @returns how many came back; payments are counted, and not what comes with them
  */
 export async function restoreRows(run: RunStatement, archive: string, lines: readonly string[]): Promise<number> {
   const table = tableOfArchive(archive);
   // Held until they are back: a removal for a newer archive that is under way is waited for.
-  const isOfThis =
-    table === 'attempts' || table === 'receipts'
-      ? Prisma.sql`r.id = ANY ((SELECT rows_of_archive(${table}, ${archive}, ${lines.map(idOfLine)}::text[]))::text[])`
-      : Prisma.sql`true`;
-  const columns = await run<{ name: string }>(Prisma.sql`
-    SELECT attname::text AS name FROM pg_attribute
-     WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
+  const own = (of: LeavingTable): Prisma.Sql =>
+    Prisma.sql`ANY ((SELECT rows_of_archive(${of}, ${archive}, ${lines.map(idOfLine)}::text[]))::text[])`;
+  if (table === 'payments') return restorePayments(run, lines, own('payments'));
+  const leaving = LEAVING_TABLES.find((one) => one === table);
+  const isOfThis = leaving === undefined ? Prisma.sql`true` : Prisma.sql`r.id = ${own(leaving)}`;
+  const columns = await columnsOf(run, table);
   let cameBack = 0;
   for (const [keys, alike] of groupByKeys(lines)) {
-    const names = columns.map(({ name }) => name).filter((name) => keys.has(name));
-    const [into, from] = [names.map((name) => `"${name}"`), names.map((name) => restored(table, name))];
+    const { into, from } = sharedColumns(table, columns, keys);
     const rows = await run(Prisma.sql`
-      INSERT INTO ${Prisma.raw(table)} (${Prisma.raw(into.join(', '))})
-      SELECT ${Prisma.raw(from.join(', '))}
+      INSERT INTO ${Prisma.raw(table)} (${into})
+      SELECT ${from}
         FROM unnest(${alike}::text[]) AS line, jsonb_populate_record(NULL::${Prisma.raw(table)}, line::jsonb) AS r
        WHERE ${isOfThis}
       ON CONFLICT DO NOTHING RETURNING 1`);
@@ -150,11 +149,88 @@ export async function restoreRows(run: RunStatement, archive: string, lines: rea
   return cameBack;
 }
 
+/** Where what a line of an archive of payments holds comes back to: see `payment_line` of the database. */
+const OF_A_PAYMENT = {
+  receipts: 'receipts',
+  refunds: 'payment_refunds',
+  transactions: 'provider_transactions',
+  extra_charges: 'extra_charges',
+} as const;
+
+/** Each with its receipts and all that hangs on it, in one statement. One that is here already brings nothing. */
+async function restorePayments(run: RunStatement, lines: readonly string[], isOwn: Prisma.Sql): Promise<number> {
+  let cameBack = 0;
+  for (const [keys, alike] of paymentsByKeys(lines)) {
+    const payment = sharedColumns('payments', await columnsOf(run, 'payments'), keys.payment);
+    const besides: Prisma.Sql[] = [];
+    for (const [key, table] of Object.entries(OF_A_PAYMENT)) {
+      const columns = keys[key];
+      if (!columns) continue;
+      const { into, from } = sharedColumns(table, await columnsOf(run, table), columns);
+      besides.push(Prisma.sql`, ${Prisma.raw(key)} AS (
+        INSERT INTO ${Prisma.raw(table)} (${into})
+        SELECT ${from} FROM back b JOIN lines l ON l.line ->> 'id' = b.id,
+               jsonb_populate_recordset(NULL::${Prisma.raw(table)}, l.line -> ${key}::text) AS r)`);
+    }
+    const rows = await run(Prisma.sql`
+      WITH lines AS MATERIALIZED (
+        SELECT line::jsonb AS line FROM unnest(${alike}::text[]) AS line WHERE line::jsonb ->> 'id' = ${isOwn}
+      ), back AS (
+        INSERT INTO payments (${payment.into})
+        SELECT ${payment.from} FROM lines l, jsonb_populate_record(NULL::payments, l.line -> 'payment') AS r
+        ON CONFLICT DO NOTHING RETURNING id
+      )${Prisma.join(besides, '')}
+      SELECT id FROM back`);
+    cameBack += rows.length;
+  }
+  return cameBack;
+}
+
+type KeysOfPayment = Record<string, ReadonlySet<string>> & { payment: ReadonlySet<string> };
+
+/** As {@link groupByKeys}, by the columns of each table that a line is of; none of a table of which it has no row. */
+function paymentsByKeys(lines: readonly string[]): Map<KeysOfPayment, string[]> {
+  const groups = new Map<string, { keys: KeysOfPayment; lines: string[] }>();
+  for (const line of lines) {
+    const { payment, ...besides } = JSON.parse(line) as { payment: object } & Record<string, object[]>;
+    const keys: KeysOfPayment = { payment: new Set(Object.keys(payment)) };
+    for (const key of Object.keys(OF_A_PAYMENT)) {
+      const first = besides[key]?.[0];
+      if (first) keys[key] = new Set(Object.keys(first));
+    }
+    const name = JSON.stringify(Object.entries(keys).map(([key, columns]) => [key, ...columns]));
+    const group = groups.get(name) ?? { keys, lines: [] };
+    group.lines.push(line);
+    groups.set(name, group);
+  }
+  return new Map([...groups.values()].map((group) => [group.keys, group.lines]));
+}
+
+async function columnsOf(run: RunStatement, table: string): Promise<string[]> {
+  const columns = await run<{ name: string }>(Prisma.sql`
+    SELECT attname::text AS name FROM pg_attribute
+     WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`);
+  return columns.map(({ name }) => name);
+}
+
+/** What both a table and the rows that come back to it have: its columns, and those of a record `r`. */
+function sharedColumns(
+  table: string,
+  columns: readonly string[],
+  keys: ReadonlySet<string>,
+): { into: Prisma.Sql; from: Prisma.Sql } {
+  const names = columns.filter((name) => keys.has(name));
+  return {
+    into: Prisma.raw(names.map((name) => `"${name}"`).join(', ')),
+    from: Prisma.raw(names.map((name) => restored(table, name)).join(', ')),
+  };
+}
+
 /**
  * Events come back before all others of their merchant's feed, in the order of their positions: no reader who has passed them gets them
  * again. Numbers of transactions mean nothing in a database that was put back since.
  */
-function restored(table: ArchivedTable, column: string): string {
+function restored(table: string, column: string): string {
   return table === 'events' && column === 'transaction_id' ? `'1'::xid8` : `r."${column}"`;
 }
 

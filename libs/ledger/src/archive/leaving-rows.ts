@@ -3,14 +3,28 @@ import type { RunStatement } from '../attempts/hold-from-copy.js';
 import { digestOfLine, idOfLine } from './archive-files.js';
 
 /**
- * Whose rows leave one by one, as only the row itself says whether it may (`attempt_may_leave` and `receipts_that_may_leave` of the database). Attempts come first: a receipt
- * stays as long as it has any.
+ * Whose rows leave one by one, as only the row itself says whether it may (`attempt_may_leave`, `receipts_that_may_leave` and `payments_that_may_leave` of
+ * the database). Attempts come first: a receipt stays as long as it has any. A payment leaves with its receipts.
  */
-export const LEAVING_TABLES = ['attempts', 'receipts'] as const;
+export const LEAVING_TABLES = ['attempts', 'receipts', 'payments'] as const;
 export type LeavingTable = (typeof LEAVING_TABLES)[number];
 
+/** Those of them that stand in partitions, which go when all their rows have left. */
+export const EMPTIED_TABLES = ['attempts', 'receipts'] as const;
+
+/** Days that rows are kept in the database. A payment is kept as receipts are. */
+export type KeepDays = Readonly<Record<(typeof EMPTIED_TABLES)[number], number>>;
+
+export function daysKept(of: LeavingTable, days: KeepDays): number {
+  return of === 'attempts' ? days.attempts : days.receipts;
+}
+
 /** Of ids, by which rows are in the order of their making. */
-export const LEAVING_PREFIX: Readonly<Record<LeavingTable, string>> = { attempts: 'att', receipts: 'rcp' };
+export const LEAVING_PREFIX: Readonly<Record<LeavingTable, string>> = {
+  attempts: 'att',
+  receipts: 'rcp',
+  payments: 'pay',
+};
 
 /** Which of its rows a statement reads, and what is old. */
 export interface Scan {
@@ -51,6 +65,12 @@ const PARTS: Readonly<Record<LeavingTable, Parts>> = {
       SELECT p.id, receipt_line(p.whole) AS line
       UNION ALL
       (SELECT f.id, receipt_line(f) FROM receipts f WHERE f.refund_of = p.id ORDER BY f.id)`),
+  },
+  payments: {
+    table: Prisma.raw('payments'),
+    mayLeave: (before) => Prisma.sql`
+      p.id = ANY (ARRAY(SELECT payments_that_may_leave(ARRAY(SELECT o.id FROM page o), ${before}::timestamptz)))`,
+    lines: Prisma.raw('SELECT p.id, payment_line(p.whole) AS line'),
   },
 };
 

@@ -1,7 +1,7 @@
 import { Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
 import type { ArchivedTable } from './archive-files.js';
-import type { LeavingTable } from './leaving-rows.js';
+import type { KeepDays } from './leaving-rows.js';
 
 /** A row that was read in its order; null: there is nothing to keep of it. */
 interface ReadRow {
@@ -58,7 +58,7 @@ export async function releasePaymentPartitions(
  */
 export async function releaseEmptiedPartitions(
   run: RunStatement,
-  table: LeavingTable,
+  table: keyof KeepDays,
   keepDays: number,
 ): Promise<string> {
   const [row] = await run<{ step: string }>(
@@ -110,7 +110,7 @@ export async function notePartitionRound(run: RunStatement, isHeld: boolean): Pr
  */
 export async function noteArchivedRound(
   run: RunStatement,
-  keeper: 'events' | 'payments' | LeavingTable,
+  keeper: 'events' | 'payments' | keyof KeepDays,
   { hasArchive, isHeld = false }: { hasArchive: boolean; isHeld?: boolean },
 ): Promise<void> {
   await run(Prisma.sql`

@@ -38,7 +38,8 @@ export function withAttempts(open: () => Promise<ArchivePlace>): void {
   beforeEach(async () => {
     await at.place.empty();
     await at.owner.query(
-      'DELETE FROM archived_attempts; DELETE FROM archived_receipts; DELETE FROM archives; DELETE FROM attempts; DELETE FROM receipts',
+      `DELETE FROM archived_attempts; DELETE FROM archived_receipts; DELETE FROM archived_payments; DELETE FROM archives;
+       DELETE FROM attempts; DELETE FROM receipts; DELETE FROM payments`,
     );
   });
 }

@@ -9,7 +9,7 @@ import {
   CALL_TABLES,
   PARTITIONED_TABLES,
   type ArchiveFiles,
-  type LeavingTable,
+  type KeepDays,
   type RunStatement,
 } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
@@ -118,7 +118,7 @@ type Options = Partial<typeof PARTITION_OPTIONS> & {
   folder?: string;
   archive?: ArchiveFiles;
   keepCallsDays?: number;
-  keepLeavingDays?: Record<LeavingTable, number>;
+  keepLeavingDays?: KeepDays;
 };
 
 export function keeper(options: Options = {}): PartitionKeeper {

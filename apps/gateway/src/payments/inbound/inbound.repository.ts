@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
+import { archivedPaymentsWithin } from '#ledger';
 import type {
   PaymeTransaction,
   PaymentEvidence,
@@ -12,6 +13,7 @@ import type {
 import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
+import { MAX_CUSTOMER_MS } from '../../settings.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
 import {
   keepDocument,
@@ -278,15 +280,33 @@ export class InboundRepository {
     return makeDueAt(tx, paymentId, at);
   }
 
-  /** @throws Error where it would be longer than `MAX_STATEMENT`: one that is cut off would pass for the truth */
+  /**
+   * @throws Error where it would be longer than `MAX_STATEMENT`, or payments of its time have left for the archive: one that is cut off would
+   * pass for the truth
+   */
   async statement(accountId: string, fromMs: number, toMs: number): Promise<PaymeTransaction[]> {
-    const rows = await this.prisma.$queryRaw<TransactionRow[]>`
+    await this.expectAllHere(accountId, fromMs, toMs);
+    const rows = await this.transactionsWithin(accountId, fromMs, toMs);
+    await this.expectAllHere(accountId, fromMs, toMs);
+    if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
+    return rows.map(paymeTransaction);
+  }
+
+  /** A transaction is begun while its payment may be paid. */
+  private async expectAllHere(accountId: string, fromMs: number, toMs: number): Promise<void> {
+    const timeOf = (ms: number): Date => new Date(Math.min(Math.max(ms, 0), Date.now()));
+    const [from, to] = [timeOf(fromMs - MAX_CUSTOMER_MS), timeOf(toMs + 1)];
+    const span = { of: 'account_id', id: accountId, by: 'created_at', from, to } as const;
+    if ((await archivedPaymentsWithin(this.prisma, span)) !== null)
+      throw new Error('payments of the time of a statement have left for the archive');
+  }
+
+  private transactionsWithin(accountId: string, fromMs: number, toMs: number): Promise<TransactionRow[]> {
+    return this.prisma.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
              cancel_time_ms, reason, attempt_number FROM provider_transactions
        WHERE account_id = ${accountId} AND provider_time_ms BETWEEN ${fromMs}::bigint AND ${toMs}::bigint
        ORDER BY provider_time_ms, id LIMIT ${MAX_STATEMENT + 1}::int4`;
-    if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
-    return rows.map(paymeTransaction);
   }
 
   /** @param id the provider's: of its transaction with us, or of a receipt that we had it make. @returns the payment */

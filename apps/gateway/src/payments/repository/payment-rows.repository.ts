@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, SalesDatabase } from '#database';
 import { insertEvents, insertUnpaid, type NewReceipt } from '#ledger';
 import type { PaymentFlow, PaymentState } from '#payments';
+import type { Problem } from '#problems';
 import { newId } from '#runtime';
+import { missingPayment } from '../missing-payment.js';
 import type { PaymentRow } from '../payment-view.js';
 import type { Alternative } from '../routing/alternative.js';
 import { ALL_RECEIPTS } from '../several-receipts.js';
@@ -73,6 +75,11 @@ export class PaymentRows {
     const rows = await this.prisma.queryHot<PaymentRow>(Prisma.sql`
       SELECT ${PAYMENT_COLUMNS} FROM payments WHERE id = ${id} AND merchant_id = ${merchantId}`);
     return rows[0] ?? null;
+  }
+
+  /** What is answered about one that is not here. */
+  missing(merchantId: string, id: string): Promise<Problem> {
+    return missingPayment(this.prisma, merchantId, id);
   }
 
   async findOfReceipt(merchantId: string, receiptId: string): Promise<PaymentRow | null> {

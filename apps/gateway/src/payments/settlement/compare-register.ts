@@ -22,7 +22,12 @@ import {
 import { readRegister, type ReadRegister } from './read-register.js';
 import type { RegisterEntry } from './register-rows.js';
 import { SettlementDays } from './settlement-days.js';
-import { MAX_DIFFERENCES, SettlementRepository, type SettlementRow } from './settlement.repository.js';
+import {
+  MAX_DIFFERENCES,
+  SettlementRepository,
+  type NewSettlement,
+  type SettlementRow,
+} from './settlement.repository.js';
 
 export interface SentRegister {
   merchantId: string;
@@ -49,14 +54,17 @@ export class CompareRegister {
     private readonly scratch: ScratchFolders,
   ) {}
 
-  /** @throws Problem import_busy, import_unreadable, payload_too_large; 404 */
+  /** @throws Problem import_busy, import_unreadable, payload_too_large; 404; 410 */
   async execute(sent: SentRegister): Promise<SettlementRow> {
     const { provider } = await this.accounts.find(sent.merchantId, sent.accountId);
     const release = this.readers.tryTake(sent.merchantId);
     if (!release) throw new Problem('import_busy');
     try {
       const register = await this.read(sent, provider as ProviderCode);
-      return await this.compare(sent, provider as ProviderCode, register);
+      const made = await this.settlements.whileWhole(sent.accountId, sent.period, () =>
+        this.compare(sent, provider as ProviderCode, register),
+      );
+      return await this.settlements.store(made);
     } catch (error) {
       if (error instanceof UnreadableFile) throw new Problem('import_unreadable', error.message, { cause: error });
       throw error;
@@ -77,7 +85,7 @@ export class CompareRegister {
     }
   }
 
-  private async compare(sent: SentRegister, provider: ProviderCode, register: ReadRegister): Promise<SettlementRow> {
+  private async compare(sent: SentRegister, provider: ProviderCode, register: ReadRegister): Promise<NewSettlement> {
     const { merchantId, accountId, period, format } = sent;
     const days = new SettlementDays(period);
     const found = new FoundDifferences(days);
@@ -108,16 +116,7 @@ export class CompareRegister {
     const { rows, leftOut } = register;
     const report = { rows, left_out: leftOut, differences: found.counts, days: days.list() };
     const id = newIdOf('stl', merchantId);
-    return this.settlements.store({
-      id,
-      merchantId,
-      accountId,
-      provider,
-      format,
-      period,
-      report,
-      differences: found.first,
-    });
+    return { id, merchantId, accountId, provider, format, period, report, differences: found.first };
   }
 }
 

@@ -2,8 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, ReportDatabase, PrismaService } from '#database';
 import type { ProviderCode } from '#payments';
 import type { PageRequest } from '../../http/paging.js';
+import { readWholeTime } from '../missing-payment.js';
 import type { Difference, DifferenceKind, KnownPayment, Period } from './judge-payment.js';
 import type { RegisterForm } from './register-form.js';
+
+const DAY_MS = 86_400_000;
+/** Of a day in Tashkent. */
+const beginMs = (day: string): number => Date.parse(`${day}T00:00:00+05:00`);
 
 /** How many of each kind; those that are none are left out. */
 export type DifferenceCounts = Partial<Record<DifferenceKind, number>>;
@@ -133,6 +138,12 @@ export class SettlementRepository {
       if (!last || rows.length < ROWS_PER_READ) return;
       after = { at: last.captured_at, id: last.id };
     }
+  }
+
+  /** What is read of a period, as long as all that was taken in it is here. @throws Problem 410 */
+  whileWhole<T>(accountId: string, { from, to }: Period, read: () => Promise<T>): Promise<T> {
+    const days = { from: new Date(beginMs(from)), to: new Date(beginMs(to) + DAY_MS) };
+    return readWholeTime(this.prisma, { of: 'account_id', id: accountId, by: 'captured_at', ...days }, read);
   }
 
   async store(made: NewSettlement): Promise<SettlementRow> {
