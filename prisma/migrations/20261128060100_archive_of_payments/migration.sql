@@ -90,7 +90,7 @@ BEGIN
       SELECT p.id, p.state, sales_of_payment(p) AS sales FROM payments p
        WHERE p.id = ANY (ids)
          AND p.state IN ('captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled')
-         AND p.due_at IS NULL AND NOT p.awaits_operator AND p.discrepancy IS NULL AND p.lease_id IS NULL
+         AND p.due_at IS NULL AND NOT p.awaits_operator AND p.discrepancy IS NULL AND (p.lease_until IS NULL OR p.lease_until < before)
          AND p.created_at < before AND p.state_since < before AND p.updated_at < before
          AND NOT EXISTS (SELECT FROM payment_refunds f WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested'))
          AND NOT EXISTS (SELECT FROM extra_charges c WHERE c.payment_id = p.id AND (c.finished_at IS NULL OR c.finished_at >= before))

@@ -111,7 +111,7 @@ const OF_PAYMENT = `WHERE id = (SELECT id FROM payments)`;
 test.each<[string, string, string]>([
   ['is under way', `UPDATE payments SET state = 'refunding'`, `UPDATE payments SET state = 'refunded'`],
   ['waits for a worker', `UPDATE payments SET due_at = now()`, `UPDATE payments SET due_at = NULL`],
-  ['is in work', `UPDATE payments SET lease_id = 'lse_1'`, `UPDATE payments SET lease_id = NULL`],
+  ['is in work', `UPDATE payments SET lease_until = now()`, `UPDATE payments SET lease_until = created_at`],
   ['waits for a person', `UPDATE payments SET awaits_operator = true`, `UPDATE payments SET awaits_operator = false`],
   ['differs from its provider', `UPDATE payments SET discrepancy = '{}'`, `UPDATE payments SET discrepancy = NULL`],
   ['was changed lately', `UPDATE payments SET updated_at = now()`, `UPDATE payments SET updated_at = created_at`],

@@ -108,7 +108,7 @@ test('what can still move stays: of a sale and its refunds all, or none', async 
   );
   const messaged = await insertReceipt();
   await insertMessage(messaged, 'pending');
-  // Payments are judged by their receipts.
+  // Those of a payment leave with it.
   const paid = await insertReceipt();
   await insertReceipt({ refundOf: paid });
   const manifold = await insertReceipt();

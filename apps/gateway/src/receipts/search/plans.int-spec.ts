@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createTestDatabase, indexNames, type TestDatabase } from '#database/testing';
-import { twoHalfYearsBefore, type ReceiptsSince } from '#ledger';
+import { stepsBefore, type ReceiptsStep } from '#ledger';
+import { timeOfId } from '#runtime';
 import { isByRegistration, type ReceiptFilter } from './receipt-filter.js';
 import { keptPage, pageStatement } from './search-receipts.js';
 import { insertReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
@@ -76,9 +77,13 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
 
 const END = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: null };
 /** What the half-years of these receipts are called in a page. */
-const SINCE = twoHalfYearsBefore(END.id, new Date())!;
+const stepsIn = (years: number): ReturnType<typeof stepsBefore> & object =>
+  stepsBefore(null, new Date(timeOfId(END.id).getTime() + years * 365 * 86_400_000))!;
+const [SINCE] = stepsIn(0);
+/** Of each step the one that these receipts are in, now or in some years. */
+const STEPS = [SINCE, stepsIn(2)[1], stepsIn(5)[2]];
 
-async function plan(filter: ReceiptFilter, isLaterPage: boolean, since: ReceiptsSince | null): Promise<Plan[]> {
+async function plan(filter: ReceiptFilter, isLaterPage: boolean, since: ReceiptsStep | null): Promise<Plan[]> {
   const end = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: isByRegistration(filter) ? span[1] : null };
   const after = isLaterPage ? end : null;
   const statement = pageStatement(filter, { after, since }, 101);
@@ -94,8 +99,7 @@ async function plan(filter: ReceiptFilter, isLaterPage: boolean, since: Receipts
 
 test.each(Object.entries(FILTERS))('%s', async (name, given) => {
   for (const [isLaterPage, since] of [
-    [false, SINCE],
-    [true, SINCE],
+    ...STEPS.flatMap((step) => [[false, step] as const, [true, step] as const]),
     [false, null],
     [true, null],
   ] as const) {

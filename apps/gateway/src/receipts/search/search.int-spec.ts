@@ -134,21 +134,25 @@ test.each([1, 2, 5, 20])(
     };
     const ids: string[] = [];
     for (const days of daysAgo) ids.unshift(await write({ deviceId: device, ...at(days) }));
-    // Of the one before the last, then and now: a part each.
+    // Of the one before the last, of one of each later step, then and now: a part each.
     const sale = ids[1]!;
-    for (const days of [99, 0]) await write({ type: 'refund', refundOf: sale, totalTiyin: 1_000, ...at(days) });
+    for (const [refundOf, then] of [
+      [sale, 99],
+      [ids[6]!, 890],
+      [ids[8]!, 1_990],
+    ] as const)
+      for (const days of [then, 0]) await write({ type: 'refund', refundOf, totalTiyin: 1_000, ...at(days) });
     expect(await all(`device_id=${device}`, limit)).toEqual(ids);
     const oldest = new Date(Date.now() - 899.5 * DAY).toISOString();
     expect(await all(`device_id=${device}&created_from=${oldest}`, limit)).toEqual(ids.slice(0, 7));
     expect(await all(`device_id=${device}&created_to=${oldest}`, limit)).toEqual(ids.slice(7));
-    const response = await fetch(`${fixture.base}/v1/receipts?device_id=${device}&limit=2`, {
+    const response = await fetch(`${fixture.base}/v1/receipts?device_id=${device}&limit=9`, {
       headers: { authorization: `Bearer ${fixture.token}` },
     });
     const { data } = (await response.json()) as { data: { id: string; refunded: { total: number } }[] };
-    expect(data.map(({ id, refunded }) => [id, refunded.total])).toEqual([
-      [ids[0], 0],
-      [sale, 2_000],
-    ]);
+    expect(data.map(({ id, refunded }) => [id, refunded.total])).toEqual(
+      ids.map((id, nth) => [id, [1, 6, 8].includes(nth) ? 2_000 : 0]),
+    );
   },
 );
 
