@@ -4,6 +4,7 @@ import pg from 'pg';
 import { csvLine } from '../../apps/gateway/src/goods/sheets/csv.js';
 import { FILE_MEDIA_TYPES } from '#http';
 import { newId } from '#runtime';
+import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, askPayme, click } from './provider-callers.js';
 import { paymentsFixture, PRICE, type PaymentsAnswer } from './payments-fixture.js';
 
@@ -34,9 +35,11 @@ async function asOwner(statement: string, values?: unknown[]): Promise<pg.QueryR
   }
 }
 
-async function payByPayme(): Promise<string> {
-  sale = fixture.sale({ provider: 'payme' }, { external_id: 'order 17' });
-  const { body } = await fixture.ask('POST', '/v1/payments', sale, { 'idempotency-key': key });
+async function payByPayme(external = 'order 17'): Promise<string> {
+  sale = fixture.sale({ provider: 'payme' }, { external_id: external });
+  const { body } = await fixture.ask('POST', '/v1/payments', sale, {
+    'idempotency-key': external === 'order 17' ? key : newId('evt'),
+  });
   transactionId = anId();
   const params = { id: transactionId, time: Date.now(), amount: PRICE, account: { order_id: body.id } };
   expect((await askPayme(fixture, 'CreateTransaction', params)).result).toMatchObject({ state: 1 });
@@ -45,8 +48,15 @@ async function payByPayme(): Promise<string> {
   return body.id;
 }
 
-/** As years later the keeper has them leave. */
-async function archive(ids: readonly string[]): Promise<void> {
+async function payByClick(): Promise<string> {
+  const { body } = await fixture.pay({ provider: 'click' });
+  await fixture.payOnPage(body);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  return body.id;
+}
+
+/** As they are years later, and an archive that holds them. @returns what removes them for it, and its values */
+async function age(ids: readonly string[], name: string): Promise<[string, unknown[]]> {
   const of = `IN ('${ids.join("', '")}')`;
   await asOwner(`
     ALTER TABLE receipts DISABLE TRIGGER USER;
@@ -56,26 +66,23 @@ async function archive(ids: readonly string[]): Promise<void> {
     UPDATE provider_transactions SET provider_time_ms = ${String(Date.parse(THEN))} WHERE payment_id ${of};
     UPDATE payments SET created_at = '${THEN}', updated_at = '${THEN}', state_since = '${THEN}', captured_at = '${THEN}', due_at = NULL,
                         lease_id = NULL, lease_until = NULL WHERE id ${of};
-    INSERT INTO archives (name, state, rows) VALUES ('${ARCHIVE}', 'written', 2)`);
-  const { rows } = await asOwner(
+    INSERT INTO archives (name, state, rows) VALUES ('${name}', 'written', 2)`);
+  return [
     `SELECT remove_archived_payments($1, array_agg(id), array_agg(encode(sha256(convert_to(payment_line(p), 'UTF8')), 'hex'))) AS removed
        FROM payments p WHERE id = ANY ($2)`,
-    [ARCHIVE, ids],
-  );
-  expect(rows).toEqual([{ removed: ids.length }]);
+    [name, ids],
+  ];
 }
 
 beforeAll(async () => {
   paymentId = await payByPayme();
   receiptId = String((await fixture.read(paymentId)).receipt.id);
-  const paid = await fixture.pay({ provider: 'click' });
-  clickId = paid.body.id;
-  await fixture.payOnPage(paid.body);
-  await fixture.until(clickId, { status: 'captured', receipt: 'registered' });
+  clickId = await payByClick();
   // The newest registration of the terminal stays.
   const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' });
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
-  await archive([paymentId, clickId]);
+  const { rows } = await asOwner(...(await age([paymentId, clickId], ARCHIVE)));
+  expect(rows).toEqual([{ removed: 2 }]);
 });
 
 test.each<[string, string, object | undefined]>([
@@ -104,6 +111,7 @@ test.each<[string, string, object | undefined]>([
 test.each<[string, object]>([
   ['resolve', { outcome: 'refunded', reason: 'found out' }],
   ['retry', { reason: 'found out' }],
+  ['extra-charges', { provider_ref: 'x', outcome: 'refunded', reason: 'found out' }],
   [
     'document',
     {
@@ -155,6 +163,13 @@ test('a list of its time, or by its names, is 410; of another time and without o
     expect([status, (body['data'] as unknown[]).length]).toEqual([200, 1]);
   }
   expect((await list('provider_ref=none')).status).toBe(200);
+  // One that has left by itself never had a payment.
+  await asOwner(`
+    INSERT INTO archives (name, state) VALUES ('receipts-${'1'.repeat(26)}', 'removed');
+    INSERT INTO archived_receipts (id, merchant_id, client_id, operation, body_hash, created_at, archive)
+    SELECT 'rcp_of_no_payment', merchant_id, client_id, 'receipts', '', created_at, 'receipts-${'1'.repeat(26)}' FROM archived_receipts LIMIT 1`);
+  const { status, body } = await list('receipt_id=rcp_of_no_payment');
+  expect([status, body['data']]).toEqual([200, []]);
 });
 
 test("a register of its day is not compared, another one's is", async () => {
@@ -195,6 +210,8 @@ test('Payme is answered as of an order and a transaction that there never were, 
     expect([method, await code(method, { id: transactionId, reason: 5 })]).toEqual([method, -31003]);
   const from = Date.parse(THEN);
   expect(await code('GetStatement', { from: from - 1_000, to: from + 1_000 })).toBe(-32400);
+  // By its own clock, which is ahead or behind.
+  expect(await code('GetStatement', { from: from - 43_200_000, to: from - 1_000 })).toBe(-32400);
   const later = await askPayme(fixture, 'GetStatement', { from: from + 30 * 86_400_000, to: Date.now() });
   expect(later.result).toEqual({ transactions: [] });
   for (const end of [0, Number.MAX_SAFE_INTEGER])
@@ -214,5 +231,60 @@ test('Click is answered that there is no such order, and nothing of it is writte
   const { rowCount } = await asOwner('SELECT FROM provider_transactions WHERE payment_id = ANY ($1)', [
     [paymentId, clickId],
   ]);
+  expect(rowCount).toBe(0);
+});
+
+test('a charge under the number of an archived order is a person’s, and is not given back', async () => {
+  const another = await payByClick();
+  const { rows } = await asOwner(`
+    INSERT INTO extra_charges (payment_id, account_id, provider_ref, amount_tiyin, reason, due_at)
+    SELECT '${another}', k.account_id, k.provider_ref, ${String(PRICE)}, 'reported', now() FROM archived_payments k WHERE k.id = '${clickId}'
+    RETURNING id`);
+  const [{ id } = { id: '' }] = rows as { id: string }[];
+  const state = async (): Promise<unknown> =>
+    ((await asOwner('SELECT state FROM extra_charges WHERE id = $1', [id])).rows as { state: unknown }[])[0]?.state;
+  expect(await until('it is judged', state, (judged) => judged !== 'reported')).toBe('manual');
+  expect(await fixture.simulated(clickId)).toMatchObject([{ captures: 1, refunds: 0 }]);
+});
+
+test('what Payme reports of a payment that is leaving is not answered as kept', async () => {
+  const leaving = await payByPayme('order 18');
+  const reported = transactionId;
+  await payByPayme('order 19');
+  const [remove, values] = await age([leaving], `payments-${'2'.repeat(26)}`);
+  const owner = new pg.Client({ connectionString: fixture.gateway.database.ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query('BEGIN');
+    expect((await owner.query(remove, values)).rows).toEqual([{ removed: 1 }]);
+    const fiscal_data = {
+      ...{
+        receipt_id: 121,
+        status_code: 0,
+        message: 'accepted',
+        terminal_id: 'EP000000000025',
+        fiscal_sign: '800031554082',
+      },
+      ...{
+        qr_code_url: 'https://ofd.soliq.uz/check?t=EP000000000025&r=121&c=20220706180402&s=800031554082',
+        date: '20220706221021',
+      },
+    };
+    const answered = askPayme(fixture, 'SetFiscalData', { id: reported, type: 'PERFORM', fiscal_data });
+    await until(
+      'it waits',
+      async () => (await asOwner('SELECT FROM pg_locks WHERE NOT granted')).rowCount ?? 0,
+      (waiting) => waiting > 0,
+    );
+    await owner.query('COMMIT');
+    const { result, error } = await answered;
+    expect([result, typeof error.code]).toEqual([undefined, 'number']);
+  } finally {
+    await owner.end();
+  }
+  const { rowCount } = await asOwner(
+    `SELECT FROM provider_callbacks WHERE payment_id = $1 AND operation = 'SetFiscalData'`,
+    [leaving],
+  );
   expect(rowCount).toBe(0);
 });

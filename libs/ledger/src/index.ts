@@ -129,6 +129,7 @@ export {
 } from './lanes/lanes.js';
 export {
   archivedPaymentsWithin,
+  findArchiveOfPaid,
   findArchiveOfPayment,
   findArchiveOfProviderRef,
   type PaymentSpan,

@@ -78,12 +78,14 @@ CREATE FUNCTION sales_of_payment(p payments) RETURNS text[]
 AS $$ SELECT array_prepend(p.receipt_id, p.further_receipts) $$;
 
 -- Which of these payments may leave, each with its receipts and all that hangs on it: it has ended and waits for no worker, no person, no refund and no
--- charge; what was taken is registered; and each of its sales, with its refunds, can leave.
+-- charge; what was taken is registered; and each of its sales, with its refunds, can leave. One with so many refunds that they are too much for one line stays.
 CREATE FUNCTION payments_that_may_leave(ids text[], before timestamptz) RETURNS SETOF text
   LANGUAGE plpgsql STABLE
   SET search_path = pg_catalog, public, pg_temp SET plan_cache_mode = force_generic_plan SET jit = off
   SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
+DECLARE
+  most_refunds CONSTANT integer := 200;
 BEGIN
   RETURN QUERY
     WITH asked AS MATERIALIZED (
@@ -91,7 +93,7 @@ BEGIN
        WHERE p.id = ANY (ids)
          AND p.state IN ('captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled')
          AND p.due_at IS NULL AND NOT p.awaits_operator AND p.discrepancy IS NULL AND (p.lease_until IS NULL OR p.lease_until < before)
-         AND p.created_at < before AND p.state_since < before AND p.updated_at < before
+         AND p.created_at < before AND p.state_since < before AND p.updated_at < before AND (p.hinted_at IS NULL OR p.hinted_at < before)
          AND NOT EXISTS (SELECT FROM payment_refunds f WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested'))
          AND NOT EXISTS (SELECT FROM extra_charges c WHERE c.payment_id = p.id AND (c.finished_at IS NULL OR c.finished_at >= before))
          AND NOT EXISTS (SELECT FROM provider_transactions t WHERE t.payment_id = p.id AND t.is_live AND t.state = 1)
@@ -100,6 +102,7 @@ BEGIN
     )
     SELECT a.id FROM asked a
      WHERE NOT EXISTS (SELECT FROM unnest(a.sales) AS s(id) WHERE s.id NOT IN (SELECT r.id FROM resting r))
+       AND (SELECT count(*) FROM (SELECT FROM receipts f WHERE f.refund_of = ANY (a.sales) LIMIT most_refunds + 1) m) <= most_refunds
        AND (a.state <> 'captured' OR NOT EXISTS (SELECT FROM receipts r WHERE r.id = ANY (a.sales) AND r.status <> 'registered'));
 END $$;
 
@@ -132,6 +135,9 @@ AS $$
 DECLARE
   free text[];
   held text[];
+  refunds bigint[];
+  charges bigint[];
+  transactions text[];
   due text[];
   members text[];
   removed integer;
@@ -140,8 +146,9 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'archive % is not written', of_archive USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
-  -- Receipts first, then payments, as every transaction takes them; what another one holds stays for now. A refund, a transaction or a charge that is being written
-  -- holds its sale or its payment; one that has been written is seen by the statements below. From here on none is.
+  -- Receipts first, then payments, as every transaction takes them, then what hangs on these, which some write without holding the payment (a provider's fiscal data); what another
+  -- one holds stays for now. A refund, a transaction or a charge that is being added holds its sale or its payment; what has been written is seen by the
+  -- statements below. From here on nothing is.
   held := ARRAY(SELECT l.id FROM (
     SELECT r.id FROM receipts r
      WHERE r.id = ANY (ARRAY(SELECT unnest(sales_of_payment(p)) FROM payments p WHERE p.id = ANY (ids)))
@@ -149,23 +156,35 @@ BEGIN
   held := held || ARRAY(SELECT l.id FROM (
     SELECT r.id FROM receipts r WHERE r.refund_of = ANY (held) ORDER BY r.id FOR UPDATE SKIP LOCKED) l);
   free := ARRAY(SELECT l.id FROM (SELECT p.id FROM payments p WHERE p.id = ANY (ids) ORDER BY p.id FOR UPDATE SKIP LOCKED) l);
+  refunds := ARRAY(SELECT l.id FROM (
+    SELECT f.id FROM payment_refunds f WHERE f.payment_id = ANY (free) ORDER BY f.id FOR UPDATE SKIP LOCKED) l);
+  charges := ARRAY(SELECT l.id FROM (
+    SELECT c.id FROM extra_charges c WHERE c.payment_id = ANY (free) ORDER BY c.id FOR UPDATE SKIP LOCKED) l);
+  transactions := ARRAY(SELECT l.account_id || '/' || l.id FROM (
+    SELECT t.account_id, t.id FROM provider_transactions t WHERE t.payment_id = ANY (free) ORDER BY t.account_id, t.id FOR UPDATE SKIP LOCKED) l);
   due := ARRAY(SELECT p.id FROM unnest(ids, digests) AS w(id, digest) JOIN payments p ON p.id = w.id
                 WHERE p.id = ANY (ARRAY(SELECT payments_that_may_leave(free, now() - interval '395 days')))
                   AND encode(sha256(convert_to(payment_line(p), 'UTF8')), 'hex') = w.digest);
   due := ARRAY(SELECT p.id FROM payments p
                 WHERE p.id = ANY (due) AND sales_of_payment(p) <@ held
+                  AND NOT EXISTS (SELECT FROM payment_refunds f WHERE f.payment_id = p.id AND f.id <> ALL (refunds))
+                  AND NOT EXISTS (SELECT FROM extra_charges c WHERE c.payment_id = p.id AND c.id <> ALL (charges))
+                  AND NOT EXISTS (SELECT FROM provider_transactions t WHERE t.payment_id = p.id AND t.account_id || '/' || t.id <> ALL (transactions))
                   AND NOT EXISTS (SELECT FROM receipts f WHERE f.refund_of = ANY (sales_of_payment(p)) AND f.id <> ALL (held)));
   members := ARRAY(SELECT unnest(sales_of_payment(p)) FROM payments p WHERE p.id = ANY (due));
   members := members || ARRAY(SELECT f.id FROM receipts f WHERE f.refund_of = ANY (members));
   -- What stays of them comes first: by it the trigger of the receipts' removal leaves their claims alone.
   INSERT INTO archived_payments (id, merchant_id, account_id, provider_ref, created_at, captured_at, archive)
-  SELECT p.id, p.merchant_id, p.account_id, p.provider_ref, p.created_at, p.captured_at, of_archive FROM payments p WHERE p.id = ANY (due)
+  SELECT p.id, p.merchant_id, p.account_id, p.provider_ref, p.created_at,
+         -- Of money that was taken before its time was kept.
+         coalesce(p.captured_at, CASE WHEN p.state IN ('captured', 'refunded') THEN p.created_at END), of_archive
+    FROM payments p WHERE p.id = ANY (due) ORDER BY p.id
   ON CONFLICT (id) DO UPDATE SET archive = EXCLUDED.archive, provider_ref = EXCLUDED.provider_ref, captured_at = EXCLUDED.captured_at;
   INSERT INTO archived_receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, refund_of, created_at,
                                  registered_at, archive)
   SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash, r.refund_of, r.created_at,
          r.registered_at, of_archive
-    FROM receipts r WHERE r.id = ANY (members)
+    FROM receipts r WHERE r.id = ANY (members) ORDER BY r.id
   ON CONFLICT (id) DO UPDATE SET archive = EXCLUDED.archive, registered_at = EXCLUDED.registered_at;
   DELETE FROM extra_charges c WHERE c.payment_id = ANY (due);
   DELETE FROM provider_transactions t WHERE t.payment_id = ANY (due);

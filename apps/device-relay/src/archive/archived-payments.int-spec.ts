@@ -106,6 +106,40 @@ test('what came back of a time before a column has its default there', async () 
 });
 
 const UNREGISTERED = 'receipt_seq = NULL, terminal_id = NULL, registered_at = NULL, ofd_status = NULL';
+test('one whose id at its provider is another one’s by now does not come back, is named, and keeps no other away', async () => {
+  const [one, two, three] = [await paid(), await paid(), await paid()];
+  await newestReceipt();
+  await keepReceipts();
+  const [archive] = await archives();
+  const name = String(archive?.name);
+  const { rows: lines } = {
+    rows: (await linesOf(name)).map(
+      (line) =>
+        JSON.parse(line) as Record<string, Record<string, string>[]> & { id: string; payment: Record<string, string> },
+    ),
+  };
+  const refOf = (id: string): { payment?: string; charge?: string } => {
+    const line = lines.find((each) => each.id === id);
+    return { payment: line?.payment['provider_ref'], charge: line?.['extra_charges']?.[0]?.['provider_ref'] };
+  };
+  const [sale = ''] = await insertPaidSale(1);
+  const now = await insertPayment({ sales: [sale], daysAgo: 1 });
+  await at.owner.query('UPDATE payments SET provider_ref = $2 WHERE id = $1', [now, refOf(one.payment).payment]);
+  await at.owner.query('UPDATE extra_charges SET provider_ref = $2 WHERE payment_id = $1', [
+    now,
+    refOf(two.payment).charge,
+  ]);
+  const refused: string[] = [];
+  await beginRestore(run, name);
+  expect(await restoreRows(run, name, await linesOf(name), (id) => refused.push(id))).toBe(1);
+  expect(refused.sort()).toEqual([one.payment, two.payment]);
+  expect(await paymentIds()).toEqual([three.payment, now]);
+  const { rowCount } = await at.owner.query('SELECT FROM receipts WHERE id = ANY ($1)', [
+    [one.sale, one.refund, two.sale, two.refund],
+  ]);
+  expect(rowCount).toBe(0);
+});
+
 const OF_PAYMENT = `WHERE id = (SELECT id FROM payments)`;
 
 test.each<[string, string, string]>([
@@ -115,6 +149,7 @@ test.each<[string, string, string]>([
   ['waits for a person', `UPDATE payments SET awaits_operator = true`, `UPDATE payments SET awaits_operator = false`],
   ['differs from its provider', `UPDATE payments SET discrepancy = '{}'`, `UPDATE payments SET discrepancy = NULL`],
   ['was changed lately', `UPDATE payments SET updated_at = now()`, `UPDATE payments SET updated_at = created_at`],
+  ['was hinted at lately', `UPDATE payments SET hinted_at = now()`, `UPDATE payments SET hinted_at = created_at`],
   ['was moved lately', `UPDATE payments SET state_since = now()`, `UPDATE payments SET state_since = created_at`],
   ['has an open refund', `UPDATE payment_refunds SET state = 'requested'`, `UPDATE payment_refunds SET state = 'done'`],
   [
@@ -196,6 +231,9 @@ test.each<[string, string]>([
   ['its payment', `SELECT FROM payments ${OF_PAYMENT} FOR UPDATE`],
   ['its sale', 'SELECT FROM receipts WHERE payment_id IS NOT NULL FOR NO KEY UPDATE'],
   ['a refund', 'SELECT FROM receipts WHERE refund_of IS NOT NULL FOR UPDATE'],
+  ['money that went back', `UPDATE payment_refunds SET reason = 'other'`],
+  ['a transaction', `UPDATE provider_transactions SET fiscal_data = '{}' WHERE is_live`],
+  ['a charge', `UPDATE extra_charges SET reason = 'other'`],
 ])('what another transaction holds keeps all of it here, and no one waits: %s', async (_, statement) => {
   await paid();
   await newestReceipt();
@@ -207,12 +245,30 @@ test.each<[string, string]>([
     await other.query(statement);
     await keepReceipts();
     expect([await paymentRows(), await receipts()]).toEqual(before);
+    // Its archive stands; what was not taken is in the next one.
+    expect(await archives()).toMatchObject([{ state: 'removed', rows: 1, removed: 0 }]);
     await other.query('COMMIT');
   } finally {
     await other.end();
   }
   await keepReceipts();
   expect(await paymentRows()).toEqual([]);
+});
+
+test('one with more refunds than a line is to hold, over all of its sales, stays, and keeps no other here', async () => {
+  const members = [...(await insertPaidSale()), ...(await insertPaidSale())];
+  const many = await insertPayment({ sales: members.filter((_, index) => index % 2 === 0) });
+  const one = await paid();
+  await newestReceipt();
+  await at.owner.query(
+    `INSERT INTO receipts SELECT c.* FROM receipts r, generate_series(1, 100) AS n,
+            jsonb_populate_record(NULL::receipts, to_jsonb(r) || jsonb_build_object('id', left(r.id, 20) || right(r.id, 4) || 'r' || lpad(n::text, 5, '0'),
+              'status', 'rejected', 'receipt_seq', NULL, 'terminal_id', NULL, 'registered_at', NULL, 'ofd_status', NULL)) AS c
+      WHERE r.id = ANY ($1) AND r.refund_of IS NOT NULL`,
+    [members],
+  );
+  await keepReceipts();
+  expect([await paymentIds(), await archived('payments')]).toEqual([[many], [one.payment]]);
 });
 
 test('who waits for a payment that is leaving finds none', async () => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import { ListReads, Prisma, type PrismaService } from '#database';
 import { prefixOf } from '#fiscal-domain';
-import { findArchiveOf, findArchiveOfProviderRef } from '#ledger';
+import { findArchiveOfPaid, findArchiveOfProviderRef } from '#ledger';
 import { PAYMENT_STATES, PROVIDERS, type PaymentState, type ProviderCode } from '#payments';
 import { idAt } from '../http/id-times.js';
 import { pageOf, PageQuery, pageRequest, type Page, type PageRequest } from '../http/paging.js';
@@ -124,7 +124,7 @@ async function refuseArchived(
   { receipt_id: receiptId, provider_ref: providerRef }: PaymentsQuery,
 ): Promise<void> {
   const archive =
-    (receiptId !== undefined && (await findArchiveOf(database, merchantId, receiptId))) ||
+    (receiptId !== undefined && (await findArchiveOfPaid(database, merchantId, receiptId))) ||
     (providerRef !== undefined && (await findArchiveOfProviderRef(database, merchantId, providerRef)));
   if (archive) throw paymentArchived(archive);
 }

@@ -1,4 +1,4 @@
-import { Prisma } from '#database';
+import { isUniqueViolation, Prisma } from '#database';
 import type { RunStatement } from '../attempts/hold-from-copy.js';
 import { idOfLine, tableOfArchive, type Manifest } from './archive-files.js';
 import { LEAVING_TABLES, type LeavingTable } from './leaving-rows.js';
@@ -124,14 +124,20 @@ export async function beginRestore(run: RunStatement, name: string): Promise<boo
 /**
  * Rows of an archive, as they were; those that are here already stay as they are, and of those that leave one by one only what has left with
  * this very archive comes: a newer one has a row as it was then. A column that the table has got since has its default, one that it has no more is in the file alone.
+ * @param refused is given the id of each payment that cannot come: an id at its provider is another one's by now
  * @returns how many came back; payments are counted, and not what comes with them
  */
-export async function restoreRows(run: RunStatement, archive: string, lines: readonly string[]): Promise<number> {
+export async function restoreRows(
+  run: RunStatement,
+  archive: string,
+  lines: readonly string[],
+  refused: (id: string) => void = () => undefined,
+): Promise<number> {
   const table = tableOfArchive(archive);
   // Held until they are back: a removal for a newer archive that is under way is waited for.
   const own = (of: LeavingTable): Prisma.Sql =>
     Prisma.sql`ANY ((SELECT rows_of_archive(${of}, ${archive}, ${lines.map(idOfLine)}::text[]))::text[])`;
-  if (table === 'payments') return restorePayments(run, lines, own('payments'));
+  if (table === 'payments') return restorePayments(run, lines, { isOwn: own('payments'), refused });
   const leaving = LEAVING_TABLES.find((one) => one === table);
   const isOfThis = leaving === undefined ? Prisma.sql`true` : Prisma.sql`r.id = ${own(leaving)}`;
   const columns = await columnsOf(run, table);
@@ -158,32 +164,51 @@ const OF_A_PAYMENT = {
 } as const;
 
 /** Each with its receipts and all that hangs on it, in one statement. One that is here already brings nothing. */
-async function restorePayments(run: RunStatement, lines: readonly string[], isOwn: Prisma.Sql): Promise<number> {
+async function restorePayments(
+  run: RunStatement,
+  lines: readonly string[],
+  { isOwn, refused }: { isOwn: Prisma.Sql; refused: (id: string) => void },
+): Promise<number> {
   let cameBack = 0;
   for (const [keys, alike] of paymentsByKeys(lines)) {
-    const payment = sharedColumns('payments', await columnsOf(run, 'payments'), keys.payment);
-    const besides: Prisma.Sql[] = [];
-    for (const [key, table] of Object.entries(OF_A_PAYMENT)) {
-      const columns = keys[key];
-      if (!columns) continue;
-      const { into, from } = sharedColumns(table, await columnsOf(run, table), columns);
-      besides.push(Prisma.sql`, ${Prisma.raw(key)} AS (
+    try {
+      cameBack += await restoreAlike(run, keys, { lines: alike, isOwn });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      if (alike.length === 1) alike.forEach((line) => refused(idOfLine(line)));
+      // One of them keeps no other away.
+      else for (const line of alike) cameBack += await restorePayments(run, [line], { isOwn, refused });
+    }
+  }
+  return cameBack;
+}
+
+async function restoreAlike(
+  run: RunStatement,
+  keys: KeysOfPayment,
+  { lines, isOwn }: { lines: readonly string[]; isOwn: Prisma.Sql },
+): Promise<number> {
+  const payment = sharedColumns('payments', await columnsOf(run, 'payments'), keys.payment);
+  const besides: Prisma.Sql[] = [];
+  for (const [key, table] of Object.entries(OF_A_PAYMENT)) {
+    const columns = keys[key];
+    if (!columns) continue;
+    const { into, from } = sharedColumns(table, await columnsOf(run, table), columns);
+    besides.push(Prisma.sql`, ${Prisma.raw(key)} AS (
         INSERT INTO ${Prisma.raw(table)} (${into})
         SELECT ${from} FROM back b JOIN lines l ON l.line ->> 'id' = b.id,
                jsonb_populate_recordset(NULL::${Prisma.raw(table)}, l.line -> ${key}::text) AS r)`);
-    }
-    const rows = await run(Prisma.sql`
+  }
+  const rows = await run(Prisma.sql`
       WITH lines AS MATERIALIZED (
-        SELECT line::jsonb AS line FROM unnest(${alike}::text[]) AS line WHERE line::jsonb ->> 'id' = ${isOwn}
+        SELECT line::jsonb AS line FROM unnest(${[...lines]}::text[]) AS line WHERE line::jsonb ->> 'id' = ${isOwn}
       ), back AS (
         INSERT INTO payments (${payment.into})
         SELECT ${payment.from} FROM lines l, jsonb_populate_record(NULL::payments, l.line -> 'payment') AS r
-        ON CONFLICT DO NOTHING RETURNING id
+        ON CONFLICT (id) DO NOTHING RETURNING id
       )${Prisma.join(besides, '')}
       SELECT id FROM back`);
-    cameBack += rows.length;
-  }
-  return cameBack;
+  return rows.length;
 }
 
 type KeysOfPayment = Record<string, ReadonlySet<string>> & { payment: ReadonlySet<string> };

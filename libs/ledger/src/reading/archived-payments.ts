@@ -1,5 +1,7 @@
 import { Prisma } from '#database';
+import { tableOfArchive } from '../archive/archive-files.js';
 import type { Statements } from '../statements.js';
+import { findArchiveOf } from './archived-receipts.js';
 
 type Reading = Pick<Statements, '$queryRaw'>;
 
@@ -11,6 +13,16 @@ export async function findArchiveOfPayment(database: Reading, merchantId: string
   const [row] = await database.$queryRaw<{ archive: string }[]>`
     SELECT k.archive FROM archived_payments k WHERE k.id = ${id} AND k.merchant_id = ${merchantId} AND ${IS_AWAY}`;
   return row?.archive ?? null;
+}
+
+/** The same of the payment that this receipt is of, which has left with it. */
+export async function findArchiveOfPaid(
+  database: Reading,
+  merchantId: string,
+  receiptId: string,
+): Promise<string | null> {
+  const archive = await findArchiveOf(database, merchantId, receiptId);
+  return archive !== null && tableOfArchive(archive) === 'payments' ? archive : null;
 }
 
 /** The same of the payment that has this id at its provider. */

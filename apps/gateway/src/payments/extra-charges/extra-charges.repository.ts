@@ -36,7 +36,7 @@ export interface ExtraCharge {
   payment_ref: string | null;
   /** The payment that we took is this very one, or an attempt of it may still become it. */
   is_ours: boolean;
-  /** Another order was paid under this number, or under one of another kind that reads the same. */
+  /** Another order was paid under this number, perhaps years ago, or under one of another kind that reads the same. */
   is_of_another_order: boolean;
   is_open: boolean;
 }
@@ -67,7 +67,9 @@ export class ExtraChargesRepository {
                 c.called_at, c.created_at, clock_timestamp() AS now, p.provider, p.flow, p.created_at AS payment_created_at,
                 p.provider_ref AS payment_ref,
                 EXISTS (SELECT FROM payments o WHERE o.account_id = c.account_id AND o.provider_ref = c.provider_ref
-                    AND o.id <> c.payment_id) AS is_of_another_order,
+                    AND o.id <> c.payment_id)
+                  OR EXISTS (SELECT FROM archived_payments k WHERE k.account_id = c.account_id AND k.provider_ref = c.provider_ref
+                    AND k.id <> c.payment_id) AS is_of_another_order,
                 p.provider_ref IS NOT DISTINCT FROM c.provider_ref OR EXISTS (
                   SELECT FROM provider_transactions t WHERE t.account_id = c.account_id AND t.payment_id = p.id
                     AND t.payment_number = c.provider_ref AND t.state = 2) AS is_ours,

@@ -91,6 +91,8 @@ export interface NewTransaction {
 
 /** Some 15 MB of an answer, within the two seconds that Payme waits. */
 const MAX_STATEMENT = 50_000;
+/** A transaction may be as much later, or by the provider's clock earlier, than its payment was made, and a day. */
+const STATEMENT_MARGIN_MS = MAX_CUSTOMER_MS + 86_400_000;
 
 /** What inbound protocols read and write, each call in one transaction. */
 @Injectable()
@@ -292,10 +294,9 @@ export class InboundRepository {
     return rows.map(paymeTransaction);
   }
 
-  /** A transaction is begun while its payment may be paid. */
   private async expectAllHere(accountId: string, fromMs: number, toMs: number): Promise<void> {
     const timeOf = (ms: number): Date => new Date(Math.min(Math.max(ms, 0), Date.now()));
-    const [from, to] = [timeOf(fromMs - MAX_CUSTOMER_MS), timeOf(toMs + 1)];
+    const [from, to] = [timeOf(fromMs - STATEMENT_MARGIN_MS), timeOf(toMs + STATEMENT_MARGIN_MS)];
     const span = { of: 'account_id', id: accountId, by: 'created_at', from, to } as const;
     if ((await archivedPaymentsWithin(this.prisma, span)) !== null)
       throw new Error('payments of the time of a statement have left for the archive');
@@ -320,7 +321,9 @@ export class InboundRepository {
       SELECT p.id, p.fiscal_mode, r.fiscal_sign FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.account_id = ${accountId}
          AND (p.provider_ref = ${id}
-              OR p.id = (SELECT payment_id FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}))`;
+              OR p.id = (SELECT payment_id FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}))
+         FOR NO KEY UPDATE OF p`;
+    // Held: else it could leave for the archive between here and what is written about it.
     if (!row) return null;
     await tx.$executeRaw`
       UPDATE provider_transactions

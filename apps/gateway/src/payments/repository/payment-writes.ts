@@ -94,7 +94,7 @@ export async function noteDelivery(tx: Statements, paymentId: string, isDelivere
 /** Its failures and differences are forgotten, and what was left out is tried again. @returns its state; null: no such payment */
 export async function tryAnew(tx: Statements, merchantId: string, paymentId: string): Promise<PaymentState | null> {
   const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
-    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, accepted_difference = NULL, compared_at = NULL,
+    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, accepted_difference = NULL, compared_at = NULL, updated_at = now(),
                         lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
                         link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
      WHERE id = ${paymentId} AND merchant_id = ${merchantId} RETURNING state`;

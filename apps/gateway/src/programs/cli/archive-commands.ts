@@ -86,7 +86,7 @@ export class ArchiveCommands {
     name: string,
     given: Given,
     program: Program,
-  ): Promise<{ name: string; rows: number; came_back: number }> {
+  ): Promise<{ name: string; rows: number; came_back: number; refused?: string[] }> {
     const reason = given['reason']?.trim() ?? '';
     if (reason === '' || reason.length > MAX_REASON)
       throw new UsageError('--reason is missing: it stands on the trail');
@@ -101,9 +101,10 @@ export class ArchiveCommands {
       return { result: null, action: 'archive.restore', targetId: name, before, after };
     });
     let cameBack = 0;
+    const refused: string[] = [];
     for await (const lines of inFamilies(this.files().read(name, AT_ONCE), AT_ONCE))
-      cameBack += await restoreRows(this.statements(), name, lines);
-    return { name, rows: archive.rows, came_back: cameBack };
+      cameBack += await restoreRows(this.statements(), name, lines, (id) => refused.push(id));
+    return { name, rows: archive.rows, came_back: cameBack, ...(refused.length > 0 && { refused }) };
   }
 
   private async *finished(): AsyncGenerator<ArchiveRow> {
