@@ -122,36 +122,23 @@ function refundsSince(from: string): Prisma.Sql {
 /** Of the first id of a time. */
 const timeOfFirst = (from: string): Date => timeOfId(from.padEnd(ID_LENGTH, '0'));
 
-/** A step of a list that is read newest first. `receipts` names it by the order of the index as well, which else would be read beyond it. */
-export interface ReceiptsStep extends ReceiptsWithin {
-  /** The first id within; empty: of the last step. */
+/** Of a list that is read newest first: from the beginning of one half-year on. `receipts` names it by the order of the index as well, which else would be read beyond it. */
+export interface ReceiptsSince extends ReceiptsWithin {
+  /** The first id within. */
   from: string;
 }
 
-/** Of the first step, in which there is nearly always a page, and of the second. */
-const [FIRST_STEP, SECOND_STEP] = [2, 4];
-
 /**
- * Newest first, each before the one before it: the half-year of this id, or without one the one that is under way, with the one before; four more; and
- * all others. Together they are all receipts. Null: the id stands in no half-year, nothing is to be named.
+ * Of two half-years, in which there is nearly always a page: the one of this id, or without one the one that is under way, and the one before.
+ * Null: it stands in none, nothing is to be named.
  */
-export function stepsBefore(id: string | null, now: Date): [ReceiptsStep, ReceiptsStep, ReceiptsStep] | null {
+export function twoHalfYearsBefore(id: string | null, now: Date): ReceiptsSince | null {
   if (id !== null && !OF_A_TIME.test(id)) return null;
-  const newest = id === null ? now : timeOfId(id);
-  const [first, second] = [FIRST_STEP, FIRST_STEP + SECOND_STEP].map((many) =>
-    firstIdAt('rcp', halfYearOf(newest, 1 - many)),
-  );
-  if (first === undefined || second === undefined) return null;
-  return [stepOf(first, null), stepOf(second, first), stepOf('', second)];
-}
-
-function stepOf(from: string, to: string | null): ReceiptsStep {
-  const since = from === '' ? '' : `AND receipts.id ~>=~ '${from}' AND receipts.id >= '${from}'`;
-  const before = to === null ? '' : `AND receipts.id ~<~ '${to}' AND receipts.id < '${to}'`;
+  const from = firstIdAt('rcp', halfYearOf(id === null ? now : timeOfId(id), -1));
   return {
     from,
-    receipts: Prisma.raw(`${since} ${before}`),
-    refunds: from === '' ? Prisma.empty : refundsSince(from),
+    receipts: Prisma.raw(`AND receipts.id ~>=~ '${from}' AND receipts.id >= '${from}'`),
+    refunds: refundsSince(from),
   };
 }
 

@@ -5,9 +5,9 @@ import {
   findArchiveOfExternalId,
   receiptColumns,
   receiptsWithin,
-  stepsBefore,
+  twoHalfYearsBefore,
   type ReceiptRow,
-  type ReceiptsStep,
+  type ReceiptsSince,
   type ReceiptsWithin,
   type Span,
 } from '#ledger';
@@ -70,31 +70,28 @@ export class SearchReceipts {
 
 /**
  * One more than the page has. First from two half-years, which are enough for most pages: all others, and the sums of refunds in them, are not asked
- * then. Where the page is not full, and there may be older ones, the rest of it comes from four more, and then from all others: what a statement takes is the
- * planning of the half-years that it names, more than the reading.
+ * then. Where the page is not full, and there may be older ones, it is read from all of them.
  */
 async function readNewest(
   database: PrismaService,
   { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
   limit: number,
 ): Promise<ReceiptRow[]> {
-  const read = (since: ReceiptsWithin | null, wanted: number): Promise<ReceiptRow[]> =>
+  const read = (since: ReceiptsWithin | null): Promise<ReceiptRow[]> => {
+    const kept = keptPage(filter, { after, since }, limit);
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
-    database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, wanted));
+    return kept
+      ? database.queryHot<ReceiptRow>(kept)
+      : database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
+  };
   if (filter.externalId !== null) {
     const id = await claimedBy(database, filter);
-    return id === null ? [] : read(receiptsWithin([id]), limit + 1);
+    return id === null ? [] : read(receiptsWithin([id]));
   }
-  const steps = stepsOf(filter, after);
-  const kept = keptPage(filter, { after, since: steps?.[0] ?? null }, limit);
-  if (steps === null) return kept ? database.queryHot<ReceiptRow>(kept) : read(null, limit + 1);
-  const rows: ReceiptRow[] = [];
-  for (const [nth, step] of steps.entries()) {
-    const isKept = nth === 0 && kept !== null;
-    rows.push(...(isKept ? await database.queryHot<ReceiptRow>(kept) : await read(step, limit + 1 - rows.length)));
-    if (rows.length > limit || isWithin(filter, step)) break;
-  }
-  return rows;
+  const since = newestOf(filter, after);
+  if (since === null) return read(null);
+  const rows = await read(since);
+  return rows.length > limit || isWithin(filter, since) ? rows : read(null);
 }
 
 /** The one receipt that an external id is of: its id says in which half-year it is. */
@@ -105,15 +102,15 @@ async function claimedBy(database: PrismaService, { merchantId, externalId }: Re
 }
 
 /** Null: a list in another order than that of the ids, or of a sandbox, whose ids stand behind all times. */
-function stepsOf(filter: ReceiptFilter, after: PageEnd | null): readonly ReceiptsStep[] | null {
+function newestOf(filter: ReceiptFilter, after: PageEnd | null): ReceiptsSince | null {
   const { merchantId, createdTo } = filter;
   if (isByRegistration(filter) || prefixOf('rcp', merchantId) !== 'rcp') return null;
   const now = new Date();
-  return stepsBefore(after?.id ?? null, createdTo !== null && createdTo < now ? createdTo : now);
+  return twoHalfYearsBefore(after?.id ?? null, createdTo !== null && createdTo < now ? createdTo : now);
 }
 
 /** The filter finds nothing older. */
-function isWithin({ createdFrom }: ReceiptFilter, { from }: ReceiptsStep): boolean {
+function isWithin({ createdFrom }: ReceiptFilter, { from }: ReceiptsSince): boolean {
   return createdFrom !== null && idAt('rcp', createdFrom, -1) >= from;
 }
 
