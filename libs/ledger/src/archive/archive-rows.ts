@@ -142,7 +142,7 @@ export async function restoreRows(
   const isOfThis = leaving === undefined ? Prisma.sql`true` : Prisma.sql`r.id = ${own(leaving)}`;
   const columns = await columnsOf(run, table);
   let cameBack = 0;
-  for (const [keys, alike] of groupByKeys(lines)) {
+  for (const [keys, alike] of groupAlike(lines, keysOfRow)) {
     const { into, from } = sharedColumns(table, columns, keys);
     const rows = await run(Prisma.sql`
       INSERT INTO ${Prisma.raw(table)} (${into})
@@ -170,7 +170,7 @@ async function restorePayments(
   { isOwn, refused }: { isOwn: Prisma.Sql; refused: (id: string) => void },
 ): Promise<number> {
   let cameBack = 0;
-  for (const [keys, alike] of paymentsByKeys(lines)) {
+  for (const [keys, alike] of groupAlike(lines, keysOfPayment)) {
     try {
       cameBack += await restoreAlike(run, keys, { lines: alike, isOwn });
     } catch (error) {
@@ -213,22 +213,15 @@ async function restoreAlike(
 
 type KeysOfPayment = Record<string, ReadonlySet<string>> & { payment: ReadonlySet<string> };
 
-/** As {@link groupByKeys}, by the columns of each table that a line is of; none of a table of which it has no row. */
-function paymentsByKeys(lines: readonly string[]): Map<KeysOfPayment, string[]> {
-  const groups = new Map<string, { keys: KeysOfPayment; lines: string[] }>();
-  for (const line of lines) {
-    const { payment, ...besides } = JSON.parse(line) as { payment: object } & Record<string, object[]>;
-    const keys: KeysOfPayment = { payment: new Set(Object.keys(payment)) };
-    for (const key of Object.keys(OF_A_PAYMENT)) {
-      const first = besides[key]?.[0];
-      if (first) keys[key] = new Set(Object.keys(first));
-    }
-    const name = JSON.stringify(Object.entries(keys).map(([key, columns]) => [key, ...columns]));
-    const group = groups.get(name) ?? { keys, lines: [] };
-    group.lines.push(line);
-    groups.set(name, group);
+/** The columns of each table that a line is of; none of a table of which it has no row. */
+function keysOfPayment(line: string): [string, KeysOfPayment] {
+  const { payment, ...besides } = JSON.parse(line) as { payment: object } & Record<string, object[]>;
+  const keys: KeysOfPayment = { payment: new Set(Object.keys(payment)) };
+  for (const key of Object.keys(OF_A_PAYMENT)) {
+    const first = besides[key]?.[0];
+    if (first) keys[key] = new Set(Object.keys(first));
   }
-  return new Map([...groups.values()].map((group) => [group.keys, group.lines]));
+  return [JSON.stringify(Object.entries(keys).map(([key, columns]) => [key, ...columns])), keys];
 }
 
 async function columnsOf(run: RunStatement, table: string): Promise<string[]> {
@@ -259,14 +252,19 @@ function restored(table: string, column: string): string {
   return table === 'events' && column === 'transaction_id' ? `'1'::xid8` : `r."${column}"`;
 }
 
-/** An archive that was written while the table got a column has lines of both kinds. */
-function groupByKeys(lines: readonly string[]): Map<ReadonlySet<string>, string[]> {
-  const groups = new Map<string, { keys: ReadonlySet<string>; lines: string[] }>();
+function keysOfRow(line: string): [string, ReadonlySet<string>] {
+  const keys = Object.keys(JSON.parse(line) as object);
+  return [keys.join(), new Set(keys)];
+}
+
+/** An archive that was written while a table got a column has lines of both kinds. @param keysOf the columns of a line, and a name of them */
+function groupAlike<Keys>(lines: readonly string[], keysOf: (line: string) => [string, Keys]): Map<Keys, string[]> {
+  const groups = new Map<string, { keys: Keys; lines: string[] }>();
   for (const line of lines) {
-    const keys = Object.keys(JSON.parse(line) as object);
-    const group = groups.get(keys.join()) ?? { keys: new Set(keys), lines: [] };
+    const [name, keys] = keysOf(line);
+    const group = groups.get(name) ?? { keys, lines: [] };
     group.lines.push(line);
-    groups.set(keys.join(), group);
+    groups.set(name, group);
   }
   return new Map([...groups.values()].map((group) => [group.keys, group.lines]));
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '#database';
 import { tableOfArchive } from '../archive/archive-files.js';
 import type { Statements } from '../statements.js';
-import { findArchiveOf } from './archived-receipts.js';
+import { findArchiveOf, isWithin } from './archived-receipts.js';
 
 type Reading = Pick<Statements, '$queryRaw'>;
 
@@ -53,13 +53,8 @@ export async function archivedPaymentsWithin(
   { of, id, by, from, to }: PaymentSpan,
 ): Promise<Date | null> {
   const [owner, time] = [Prisma.raw(`k.${of}`), Prisma.raw(`k.${by}`)];
-  // Said only where they are: a bound that may be null is none of an index.
-  const bounds = [
-    from === null ? Prisma.sql`${time} IS NOT NULL` : Prisma.sql`${time} >= ${from}::timestamptz`,
-    ...(to === null ? [] : [Prisma.sql`${time} < ${to}::timestamptz`]),
-  ];
   const [row] = await database.$queryRaw<{ at: Date }[]>`
     SELECT ${time} AS at FROM archived_payments k
-     WHERE ${owner} = ${id} AND ${Prisma.join(bounds, ' AND ')} AND ${IS_AWAY} ORDER BY ${time} DESC LIMIT 1`;
+     WHERE ${owner} = ${id} AND ${isWithin(time, { from, to })} AND ${IS_AWAY} ORDER BY ${time} DESC LIMIT 1`;
   return row?.at ?? null;
 }

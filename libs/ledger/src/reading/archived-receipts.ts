@@ -43,13 +43,14 @@ export async function archivedWithin(
   { of, from, to }: Span,
 ): Promise<Date | null> {
   const time = Prisma.raw(`k.${of}`);
-  // Said only where they are: a bound that may be null is none of an index.
-  const bounds = [
-    from === null ? Prisma.sql`${time} IS NOT NULL` : Prisma.sql`${time} >= ${from}::timestamptz`,
-    ...(to === null ? [] : [Prisma.sql`${time} < ${to}::timestamptz`]),
-  ];
   const [row] = await database.$queryRaw<{ at: Date }[]>`
     SELECT ${time} AS at FROM archived_receipts k
-     WHERE k.merchant_id = ${merchantId} AND ${Prisma.join(bounds, ' AND ')} AND ${IS_AWAY} ORDER BY ${time} DESC LIMIT 1`;
+     WHERE k.merchant_id = ${merchantId} AND ${isWithin(time, { from, to })} AND ${IS_AWAY} ORDER BY ${time} DESC LIMIT 1`;
   return row?.at ?? null;
+}
+
+/** Said only where they are: a bound that may be null is none of an index. */
+export function isWithin(time: Prisma.Sql, { from, to }: Pick<Span, 'from' | 'to'>): Prisma.Sql {
+  const begin = from === null ? Prisma.sql`${time} IS NOT NULL` : Prisma.sql`${time} >= ${from}::timestamptz`;
+  return to === null ? begin : Prisma.sql`${begin} AND ${time} < ${to}::timestamptz`;
 }
