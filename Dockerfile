@@ -37,4 +37,4 @@ USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "scripts/healthcheck.mjs", "http://127.0.0.1:8080/readyz"]
-CMD ["node", "--enable-source-maps", "dist/apps/gateway/src/main.js"]
+CMD ["node", "--enable-source-maps", "--max-semi-space-size=32", "dist/apps/gateway/src/main.js"]

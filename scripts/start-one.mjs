@@ -5,6 +5,7 @@ import { programEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { dataDirOf, ROOT } from './lib/paths.mjs';
 import { assertPortsFree } from './lib/ports.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
+import { PROGRAM_FLAGS } from './lib/program-flags.mjs';
 import { AGENT, PROGRAMS } from './lib/programs.mjs';
 import { ensureSecrets } from './lib/secrets.mjs';
 import { runProgram, UserError } from './lib/user-error.mjs';
@@ -51,7 +52,7 @@ async function startDatabase(dataDir) {
  * @returns {Promise<number>}
  */
 function runInForeground(main, env) {
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const child = spawn(process.execPath, [...PROGRAM_FLAGS, main], {
     cwd: ROOT,
     env,
     stdio: 'inherit',

@@ -28,6 +28,10 @@ const EXTERNAL = [
 /** The end of what the compiler wrote where the bundle has taken the name, and the beginning of what a program loads later. */
 const MODULES = '.modules.js';
 const PART = 'main.part-';
+/** In the place of the bundler's own helper, and as long. */
+const SAME = '__same';
+/** Begins each file of a bundle. Hoisted: a part may call it before it has been evaluated. */
+export const SAME_HELPER = `function ${SAME}(value) { return value; }`;
 const MARK = '// Bundled by scripts/lib/bundle-programs.mjs.';
 
 /**
@@ -50,7 +54,7 @@ async function bundle(main) {
   const folder = path.dirname(main);
   for (const name of fs.readdirSync(folder)) if (name.startsWith(PART)) fs.rmSync(path.join(folder, name));
   keepModules(main);
-  await build({
+  const { outputFiles } = await build({
     entryPoints: { main: main.replace(/\.js$/, MODULES) },
     outdir: folder,
     chunkNames: `${PART}[hash]`,
@@ -60,16 +64,28 @@ async function bundle(main) {
     target: 'node20.19',
     format: 'esm',
     keepNames: true,
+    write: false,
     external: EXTERNAL.flatMap((name) => [name, `${name}/*`]),
     // CommonJS packages inside call require().
     banner: {
-      js: `${MARK}\nimport { createRequire as $requireFrom } from 'node:module';\nconst require = $requireFrom(import.meta.url);`,
+      js: `${MARK}\nimport { createRequire as $requireFrom } from 'node:module';\nconst require = $requireFrom(import.meta.url); ${SAME_HELPER}`,
     },
     sourcemap: 'linked',
     sourcesContent: false,
     plugins: [placesOfModules(folder), optionalPackages],
     logLevel: 'warning',
   });
+  for (const { path: file, text } of outputFiles)
+    fs.writeFileSync(file, file.endsWith('.js') ? withNamesOfClassesOnly(text) : text);
+}
+
+/**
+ * Classes keep the names of their sources, for logs and for `error.name`. The bundler would keep those of functions in the same way: by redefining a
+ * property of each closure each time that it is made, a sixth of what accepting a receipt cost (docs/adr/0203-what-the-bundle-adds.md).
+ * @param {string} text what esbuild wrote with `keepNames`; no column of it moves, so that its source map stays true
+ */
+export function withNamesOfClassesOnly(text) {
+  return text.replaceAll(/\b__name\((?!this, )/g, `${SAME}(`);
 }
 
 /**

@@ -6,6 +6,7 @@ import { followChildLog } from './child-log.mjs';
 import { lastLines, writeSecretJson } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { sleep, waitUntil } from './processes.mjs';
+import { PROGRAM_FLAGS } from './program-flags.mjs';
 import { UserError } from './user-error.mjs';
 
 /** @typedef {import('./programs.mjs').Program} Program */
@@ -73,7 +74,7 @@ export class Supervisor {
     const log = followChildLog(program.name, logFile);
     const begin = performance.now();
     // A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the programs in order.
-    const child = spawn(process.execPath, ['--enable-source-maps', '--import', PRELOAD, program.main], {
+    const child = spawn(process.execPath, [...PROGRAM_FLAGS, '--import', PRELOAD, program.main], {
       cwd: ROOT,
       env,
       stdio: ['ignore', log.fd, log.fd, 'ipc'],

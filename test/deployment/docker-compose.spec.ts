@@ -6,9 +6,11 @@ import { Ajv } from 'ajv';
 import { readSettings, STOP_GRACE_MS } from '#runtime';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
 import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
+import { PROGRAM_FLAGS } from '../../scripts/lib/program-flags.mjs';
 import { readComposeFile } from './compose-file.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+const CHART = join(ROOT, 'ops', 'helm', 'fiscal-gateway');
 const compose = readComposeFile();
 const ours = Object.entries(compose.services).filter(([, service]) => service.build !== undefined);
 
@@ -153,4 +155,17 @@ test('what may be as large as a disk is kept on one: /tmp is memory, and small',
   expect(environment).toMatchObject({ SCRATCH_DIR: '/scratch' });
   expect(volumes).toContain('scratch:/scratch');
   expect(Object.keys(compose.volumes ?? {})).toContain('scratch');
+});
+
+test('gateway and relay run with the flags that they are measured with', () => {
+  for (const [name, folder] of [
+    ['gateway', 'gateway'],
+    ['device-relay', 'device-relay'],
+  ] as const)
+    expect(compose.services[name]?.command).toEqual(['node', ...PROGRAM_FLAGS, `dist/apps/${folder}/src/main.js`]);
+  const chart = ['gateway', 'relay'].map((name) => readFileSync(join(CHART, 'templates', `${name}.yaml`), 'utf8'));
+  for (const text of chart) expect(text).toContain(`command: [node, ${PROGRAM_FLAGS.join(', ')}, dist/apps/`);
+  expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).toContain(
+    `CMD ${JSON.stringify(['node', ...PROGRAM_FLAGS, 'dist/apps/gateway/src/main.js']).replaceAll(',', ', ')}`,
+  );
 });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { PROGRAM_FLAGS } from '../../scripts/lib/program-flags.mjs';
 
 /** The tests and the benches run in the project's root, from the sources or compiled. */
 const ROOT = process.cwd();
@@ -26,7 +27,7 @@ export class Program {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, ['--enable-source-maps', join(this.root, 'dist', 'apps', this.entry)], {
+    const child = spawn(process.execPath, [...PROGRAM_FLAGS, join(this.root, 'dist', 'apps', this.entry)], {
       cwd: this.root,
       env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', LOG_LEVEL: 'info', ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
