@@ -49,9 +49,11 @@ export function isByRegistration(filter: ReceiptFilter): boolean {
   return filter.registeredFrom !== null || filter.registeredTo !== null;
 }
 
-/** All receipts of the merchant. */
-export function isWithoutFilter({ merchantId: _merchantId, ...conditions }: ReceiptFilter): boolean {
-  return Object.values(conditions).every((condition) => condition === null);
+/** All receipts of the merchant, or all of one of its places. */
+export function isOfWholePlace({ merchantId: _merchantId, ...conditions }: ReceiptFilter): boolean {
+  const { deviceId, branchId, cashierId, ...others } = conditions;
+  const places = [deviceId, branchId, cashierId].filter((place) => place !== null);
+  return places.length <= 1 && Object.values(others).every((condition) => condition === null);
 }
 
 /**

@@ -18,11 +18,11 @@ import { readTimestamp } from '../../http/query-rules.js';
 import { expectWhole, readWhole, receiptArchived } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import { conditionsOf, isByRegistration, isWithoutFilter, type ReceiptFilter } from './receipt-filter.js';
+import { conditionsOf, isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
 import type { ReceiptFilterQuery, ReceiptQuery } from './receipt-query.js';
 
-/** As screens and clients ask: each is a statement of its own, whose plan knows how little is wanted. */
-const KEPT_LIMITS: ReadonlySet<number> = new Set([20, 50, 100]);
+/** Behind the ids of all receipts. */
+const BEHIND_ALL = 'rcq';
 
 /** Where the page before ended. */
 export interface PageEnd {
@@ -77,17 +77,16 @@ async function readNewest(
   { filter, after }: { filter: ReceiptFilter; after: PageEnd | null },
   limit: number,
 ): Promise<ReceiptRow[]> {
-  const read = (since: ReceiptsWithin | null): Promise<ReceiptRow[]> => {
-    const kept = keptPage(filter, { after, since }, limit);
-    // A plan made once for all values would choose the same index for a rare sum and for a common one.
-    return kept
-      ? database.queryHot<ReceiptRow>(kept)
-      : database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
-  };
+  // A plan made once for all values would choose the same index for a rare sum and for a common one.
+  const readPlanned = (since: ReceiptsWithin | null): Promise<ReceiptRow[]> =>
+    database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
   if (filter.externalId !== null) {
     const id = await claimedBy(database, filter);
-    return id === null ? [] : read(receiptsWithin([id]));
+    return id === null ? [] : readPlanned(receiptsWithin([id]));
   }
+  const read = isOfWholePlace(filter)
+    ? (since: ReceiptsSince | null) => database.queryHot<ReceiptRow>(keptPage(filter, { after, since }, limit + 1))
+    : readPlanned;
   const since = newestOf(filter, after);
   if (since === null) return read(null);
   const rows = await read(since);
@@ -180,14 +179,21 @@ export function pageStatement(filter: ReceiptFilter, { after, since }: PageStart
 }
 
 /**
- * The first page without a filter, which every screen begins with: one index fits whatever the merchant has, so its plan is kept
- * (docs/adr/0160-a-page-that-keeps-its-plan.md). With a cursor as a value the kept plan would take the half-years for next to nothing, and sort all
- * that the merchant has in them. Null: another page.
+ * The same of all receipts, which every screen begins with, or of those of one place: one index fits whatever they have, so its plan is kept
+ * (docs/adr/0160-a-page-that-keeps-its-plan.md).
  */
-export function keptPage(filter: ReceiptFilter, { after, since }: PageStart, limit: number): Prisma.Sql | null {
-  if (after !== null || !KEPT_LIMITS.has(limit) || !isWithoutFilter(filter)) return null;
-  const order = { order: Prisma.sql`id DESC`, where: Prisma.sql`true`, since };
-  return orderedPage(filter, order, Prisma.raw(String(limit + 1)));
+export function keptPage(
+  { merchantId, deviceId, branchId, cashierId }: ReceiptFilter,
+  { after, since }: { after: PageEnd | null; since: ReceiptsSince | null },
+  limit: number,
+): Prisma.Sql {
+  const [from, before] = [since?.from ?? '', after?.id ?? BEHIND_ALL];
+  return rowsOfPage(
+    Prisma.sql`
+      SELECT n.id FROM newest_receipts(${merchantId}, ${deviceId}, ${branchId}, ${cashierId}, ${from}, ${before}, ${limit}::int4) AS n(id)
+       ORDER BY n.id DESC LIMIT ${limit}::int4`,
+    { order: Prisma.sql`id DESC`, since },
+  );
 }
 
 /** The same oldest first, no further than `last`. */
@@ -211,11 +217,19 @@ function orderedPage(
     (condition) => Prisma.sql`
       (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${where} ${within} ORDER BY ${order} LIMIT ${limit})`,
   );
+  const ids = Prisma.sql`SELECT id FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${limit}`;
+  return rowsOfPage(ids, { order, since });
+}
+
+/** The few rows of these ids. */
+function rowsOfPage(
+  ids: Prisma.Sql,
+  { order, since }: { order: Prisma.Sql; since: ReceiptsWithin | null },
+): Prisma.Sql {
   return Prisma.sql`
-    WITH page AS MATERIALIZED (
-      SELECT id FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${limit}
-    )
-    SELECT ${receiptColumns(since?.refunds)} FROM receipts WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ${within} ORDER BY ${order}`;
+    WITH page AS MATERIALIZED (${ids})
+    SELECT ${receiptColumns(since?.refunds)} FROM receipts
+     WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ${since?.receipts ?? Prisma.empty} ORDER BY ${order}`;
 }
 
 /** Ids by the order of the indexes and by that of the partitions. */
