@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { archiveInFolder, type KeepDays } from '#ledger';
+import { archiveInFolder, type KeepDays, type LeavingTable } from '#ledger';
 import { createLogger } from '#runtime';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from '../apps/device-relay/src/archive/archive-keeper.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { timeOf, type Caller } from './calls.js';
+import { fillPayments } from './old-payments.js';
 import { processorTimeOf } from './processor-time.js';
 import type { Figure } from './report.js';
 import { fillReceipts } from './scale.js';
@@ -15,7 +16,7 @@ import { walBytesBetween } from './spent.js';
 import { median, percentile } from './statistics.js';
 
 export interface ArchiveOptions {
-  /** Receipts of five years, of which those of the last thirteen months have attempts. */
+  /** Receipts of five years, of which those of the last thirteen months have attempts, and a third of the older ones payments. */
   rows: number;
   rounds: number;
   /** That leave in one round. */
@@ -43,6 +44,8 @@ export async function benchArchive({ rows, rounds, leaving }: ArchiveOptions): P
     const figures: Figure[] = [];
     for (const table of ['attempts', 'receipts'] as const)
       figures.push(...(await measure(system, client, { table, rounds, leaving, folder })));
+    await fillPayments(system, KEEP_DAYS.receipts);
+    figures.push(...(await measure(system, client, { table: 'payments', rounds, leaving, folder })));
     return figures;
   } finally {
     await client.end();
@@ -52,7 +55,7 @@ export async function benchArchive({ rows, rounds, leaving }: ArchiveOptions): P
 }
 
 interface Measuring {
-  table: keyof KeepDays;
+  table: LeavingTable;
   rounds: number;
   leaving: number;
   folder: string;
@@ -63,7 +66,9 @@ async function measure(
   client: pg.Client,
   { table, rounds, leaving, folder }: Measuring,
 ): Promise<Figure[]> {
-  const keepDays = { attempts: NEVER, receipts: NEVER, [table]: KEEP_DAYS[table] };
+  // A payment is kept as receipts are.
+  const kept = table === 'payments' ? 'receipts' : table;
+  const keepDays = { attempts: NEVER, receipts: NEVER, [kept]: KEEP_DAYS[kept] };
   const options = { ...ARCHIVE_OPTIONS, keepDays, maxRows: leaving };
   const keeper = new ArchiveKeeper(
     system.database.url,
@@ -108,7 +113,7 @@ async function measure(
 }
 
 /** One archive. @returns how many rows have left */
-async function leave(client: pg.Client, table: keyof KeepDays, keeper: ArchiveKeeper): Promise<number> {
+async function leave(client: pg.Client, table: LeavingTable, keeper: ArchiveKeeper): Promise<number> {
   const count = async (): Promise<number> =>
     Number((await client.query<{ n: string }>(`SELECT count(*) AS n FROM archived_${table}`)).rows[0]?.n);
   const before = await count();
@@ -118,6 +123,8 @@ async function leave(client: pg.Client, table: keyof KeepDays, keeper: ArchiveKe
 
 /** Until the work beside it is done. @returns milliseconds of each sale */
 async function sell(system: TestSystem, work: Promise<unknown>): Promise<number[]> {
+  // A bench takes longer than a token lives.
+  system.client.forgetToken();
   const caller: Caller = { url: system.gatewayUrls[0] ?? '', authorization: await system.client.authorization() };
   const headers = { 'content-type': 'application/json', prefer: 'wait=30' };
   const body = JSON.stringify(system.client.saleOf(0));

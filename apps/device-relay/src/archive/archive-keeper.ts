@@ -58,6 +58,8 @@ export class ArchiveKeeper {
   private readonly session: KeeperSession;
   /** Where the scan goes on: what has to stay is not read again in each round. */
   private readonly after: Record<LeavingTable, string> = { attempts: '', receipts: '', payments: '' };
+  /** Read to their ends since the first of them was begun. */
+  private readonly ended = new Set<LeavingTable>();
   private isStopping = false;
 
   constructor(
@@ -87,18 +89,31 @@ export class ArchiveKeeper {
     await expectKnownPlace(run, 'rows', this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
     const failures = await this.finishAll(run);
-    let hasMore = false;
-    for (const table of LEAVING_TABLES) {
-      // What these hold is still here, and would be written anew each time.
-      if (failures.filter((failure) => failure.table === table).length >= MOST_UNFINISHED) continue;
-      if (await this.writeNext(run, table)) hasMore = true;
-    }
+    // What these hold is still here, and would be written anew each time.
+    const isStuck = (table: LeavingTable): boolean =>
+      failures.filter((failure) => failure.table === table).length >= MOST_UNFINISHED;
+    const hasMore = await this.goOn(run, isStuck);
     if (failures.length > 0)
       throw new AggregateError(
         failures.map(({ error }) => error),
         'not all archives that were begun could be finished',
       );
     return hasMore;
+  }
+
+  /**
+   * One table after the other, each to its end: receipts without attempts are found behind all of these, and what stays of a table, be it a million
+   * receipts of payments, is read once, however many archives the next one fills.
+   */
+  private async goOn(run: RunStatement, isStuck: (table: LeavingTable) => boolean): Promise<boolean> {
+    for (const table of LEAVING_TABLES) {
+      if (this.ended.has(table) || isStuck(table)) continue;
+      if (await this.writeNext(run, table)) return true;
+      if (this.isStopping) return false;
+      this.ended.add(table);
+    }
+    this.ended.clear();
+    return false;
   }
 
   /** One that fails keeps no other row from leaving. @returns why */

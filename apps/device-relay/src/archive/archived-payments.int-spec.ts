@@ -313,6 +313,36 @@ test('the programs remove none by themselves, and of what is younger than 395 da
   expect(await paymentIds()).toContain(young);
 });
 
+test('receipts of payments are read through once, however many archives the payments fill', async () => {
+  for (let payment = 0; payment < 6; payment += 1) await paid();
+  await newestReceipt();
+  const name = new URL(at.database.url).pathname.slice(1);
+  const admin = new pg.Client({ connectionString: at.database.adminUrl });
+  await admin.connect();
+  // A session of the keeper takes it over, and says what it has counted when it ends.
+  await admin.query(`ALTER DATABASE ${name} SET track_functions = 'pl'`);
+  try {
+    const asked = async (): Promise<number> =>
+      Number(
+        (
+          await admin.query(
+            `SELECT sum(calls) AS n FROM pg_stat_user_functions WHERE funcname = 'receipts_that_may_leave'`,
+          )
+        ).rows[0]?.n ?? 0,
+      );
+    const before = await asked();
+    await keepReceipts({ rowsAtOnce: 5, maxRows: 1 });
+    expect(await paymentIds()).toEqual([]);
+    expect(await archives()).toHaveLength(6);
+    // Twelve receipts and the newest, in pages of five.
+    expect((await asked()) - before).toBeLessThanOrEqual(3);
+    expect((await asked()) - before).toBeGreaterThan(0);
+  } finally {
+    await admin.query(`ALTER DATABASE ${name} RESET track_functions`);
+    await admin.end();
+  }
+});
+
 test('how far the archive is behind says payments that may leave, and no others', async () => {
   const lag = new ArchiveLag('payments', 3_000);
   const { payment } = await paid();

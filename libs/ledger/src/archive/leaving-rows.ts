@@ -54,12 +54,13 @@ const PARTS: Readonly<Record<LeavingTable, Parts>> = {
     mayLeave: (before) => Prisma.sql`attempt_may_leave(p.whole, ${before}::timestamptz)`,
     lines: Prisma.raw('SELECT p.id, attempt_line(p.whole) AS line'),
   },
-  // A refund leaves with its sale. Those of a page are judged together: one by one each takes several times as long.
+  // A refund leaves with its sale, and what was paid online with its payment. The others of a page are judged together: one by one each takes several times as long.
   receipts: {
     table: Prisma.raw('receipts'),
     mayLeave: (before) => Prisma.sql`
       p.id = ANY (ARRAY(SELECT receipts_that_may_leave(
-        ARRAY(SELECT o.id FROM page o WHERE NOT EXISTS (SELECT FROM receipts s WHERE s.id = (o.whole).refund_of)),
+        ARRAY(SELECT o.id FROM page o
+               WHERE (o.whole).payment_id IS NULL AND NOT EXISTS (SELECT FROM receipts s WHERE s.id = (o.whole).refund_of)),
         ${before}::timestamptz)))`,
     lines: Prisma.raw(`
       SELECT p.id, receipt_line(p.whole) AS line
