@@ -259,6 +259,7 @@ async function inSessions(system: TestSystem, work: (client: pg.Client) => Promi
 
 /** Copies of a registered receipt, as five years would leave them. */
 export async function fillReceipts(system: TestSystem, { template, from, to, largest }: Filling): Promise<void> {
+  await sql(system.database, PLACES, [template, DEVICES]);
   let next = from;
   await inSessions(system, async (client) => {
     // The rows are legal; checking each of them again would be most of the time.
@@ -306,6 +307,13 @@ const ROWS = `generate_series($2::int, $3::int) AS n,
   LATERAL (SELECT to_timestamp(t.ms / 1000.0) AS at,
                   (SELECT string_agg(substr('${DIGITS}', ((t.ms >> (5 * place)) & 31)::int + 1, 1), '' ORDER BY place DESC)
                      FROM generate_series(0, 9) AS place) || lpad(n::text, 16, '0') AS id) AS made`;
+
+/** Registers of the past, which are not polled: a page is of the merchant's own. */
+const PLACES = `
+  INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, deleted_at)
+  SELECT 'scale-dev-' || n, r.merchant_id, r.branch_id, 'scale-dev-' || n, 'http://127.0.0.1:1', '', now()
+    FROM receipts r, generate_series(0, $2::int - 1) AS n WHERE r.id = $1
+  ON CONFLICT DO NOTHING`;
 
 const FILL = `
   WITH filled AS (

@@ -98,13 +98,14 @@ export function receiptsWithin(ids: readonly string[], now = new Date()): Receip
 
 function isNamedToReaders({ from, to }: Bounds, now: Date): boolean {
   if (from === SANDBOXES.from) return true;
-  const firstOf = (later: number): string => firstIdAt('rcp', halfYearOf(now, later));
   return (
-    from >= firstOf(NAMED_BACK) &&
-    to <= firstOf(NAMED_AHEAD) &&
+    from >= firstNamed(NAMED_BACK, now) &&
+    to <= firstNamed(NAMED_AHEAD, now) &&
     to <= firstIdAt('rcp', halfYearOf(timeOfFirst(from), 2))
   );
 }
+
+const firstNamed = (later: number, now: Date): string => firstIdAt('rcp', halfYearOf(now, later));
 
 function within({ from, to }: Bounds): ReceiptsWithin {
   return {
@@ -130,11 +131,12 @@ export interface ReceiptsSince extends ReceiptsWithin {
 
 /**
  * Of two half-years, in which there is nearly always a page: the one of this id, or without one the one that is under way, and the one before.
- * Null: it stands in none, nothing is to be named.
+ * Null: it stands in none, or in one that is not named to readers; nothing is to be named.
  */
-export function twoHalfYearsBefore(id: string | null, now: Date): ReceiptsSince | null {
+export function twoHalfYearsBefore(id: string | null, now: Date, today = new Date()): ReceiptsSince | null {
   if (id !== null && !OF_A_TIME.test(id)) return null;
   const from = firstIdAt('rcp', halfYearOf(id === null ? now : timeOfId(id), -1));
+  if (from < firstNamed(NAMED_BACK, today) || from > firstNamed(NAMED_AHEAD, today)) return null;
   return {
     from,
     receipts: Prisma.raw(`AND receipts.id ~>=~ '${from}' AND receipts.id >= '${from}'`),

@@ -89,7 +89,7 @@ function isByType(filter: ReceiptFilter): boolean {
   return isByRegistration(filter) || !(hasPlace(filter) || isRare(filter.status));
 }
 
-function hasPlace({ deviceId, branchId, cashierId }: ReceiptFilter): boolean {
+export function hasPlace({ deviceId, branchId, cashierId }: ReceiptFilter): boolean {
   return [deviceId, branchId, cashierId].some((place) => place !== null);
 }
 

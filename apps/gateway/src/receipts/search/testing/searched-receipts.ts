@@ -26,6 +26,31 @@ export async function insertReceipts(
   await client.query('VACUUM ANALYZE receipts, external_id_claims');
 }
 
+/** Rows of these places, all of one merchant; receipts name them without. */
+export async function insertPlaces(
+  client: pg.Client,
+  merchantId: string,
+  places: { devices: readonly string[]; branches: readonly string[]; cashiers: readonly string[] },
+): Promise<void> {
+  await client.query('BEGIN');
+  // Their merchant and branch are not there.
+  await client.query('SET LOCAL session_replication_role = replica');
+  await client.query(
+    `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed)
+     SELECT id, $1, 'brn_of_these', id, 'http://127.0.0.1:1', '' FROM unnest($2::text[]) AS id`,
+    [merchantId, places.devices],
+  );
+  await client.query(
+    'INSERT INTO branches (id, merchant_id, code, name) SELECT id, $1, id, id FROM unnest($2::text[]) AS id',
+    [merchantId, places.branches],
+  );
+  await client.query(
+    `INSERT INTO cashiers (id, merchant_id, branch_id, code, name) SELECT id, $1, 'brn_of_these', id, id FROM unnest($2::text[]) AS id`,
+    [merchantId, places.cashiers],
+  );
+  await client.query('COMMIT');
+}
+
 export const WITHOUT_FILTER: ReceiptFilter = {
   ...{
     merchantId: 'mer_1',
