@@ -49,6 +49,13 @@ export interface ArchiveOptions {
 
 export const ARCHIVE_OPTIONS = { rowsAtOnce: 200, maxRows: 20_000, maxCharacters: Infinity, pauseMs: 50 };
 
+interface Failure {
+  table: LeavingTable;
+  /** That was begun and could not be finished; null: none could be written. */
+  archive: string | null;
+  error: unknown;
+}
+
 /**
  * Moves old attempts, receipts and payments from the database into archives, one relay at a time. The order is that of what is durable: the archive's row, its
  * file, its manifest, then the rows leave, each as long as it is still what the file holds (docs/adr/0186-archive-of-attempts.md has the
@@ -60,6 +67,8 @@ export class ArchiveKeeper {
   private readonly after: Record<LeavingTable, string> = { attempts: '', receipts: '', payments: '' };
   /** Read to their ends since the first of them was begun. */
   private readonly ended = new Set<LeavingTable>();
+  /** Of the same time: said at its end, so that others leave at their pace. */
+  private readonly failures: Failure[] = [];
   private isStopping = false;
 
   constructor(
@@ -88,27 +97,26 @@ export class ArchiveKeeper {
   private async work(run: RunStatement): Promise<boolean> {
     await expectKnownPlace(run, 'rows', this.files, this.logger);
     await endRestored(run, RESTORED_DAYS);
-    const failures = await this.finishAll(run);
-    // What these hold is still here, and would be written anew each time.
-    const isStuck = (table: LeavingTable): boolean =>
-      failures.filter((failure) => failure.table === table).length >= MOST_UNFINISHED;
-    const hasMore = await this.goOn(run, isStuck);
-    if (failures.length > 0)
-      throw new AggregateError(
-        failures.map(({ error }) => error),
-        'not all archives that were begun could be finished',
-      );
-    return hasMore;
+    await this.finishAll(run);
+    if (await this.goOn(run)) return true;
+    const errors = this.failures.splice(0).map(({ error }) => error);
+    if (errors.length > 0)
+      throw new AggregateError(errors, `not all old rows could be archived: ${errors.map(String).join('; ')}`);
+    return false;
   }
 
   /**
    * One table after the other, each to its end: receipts without attempts are found behind all of these, and what stays of a table, be it a million
-   * receipts of payments, is read once, however many archives the next one fills.
+   * receipts of payments, is read once, however many archives the next one fills. One that fails keeps no other from leaving.
    */
-  private async goOn(run: RunStatement, isStuck: (table: LeavingTable) => boolean): Promise<boolean> {
+  private async goOn(run: RunStatement): Promise<boolean> {
     for (const table of LEAVING_TABLES) {
-      if (this.ended.has(table) || isStuck(table)) continue;
-      if (await this.writeNext(run, table)) return true;
+      if (this.ended.has(table) || this.isStuck(table)) continue;
+      try {
+        if (await this.writeNext(run, table)) return true;
+      } catch (error) {
+        this.fail({ table, archive: null, error });
+      }
       if (this.isStopping) return false;
       this.ended.add(table);
     }
@@ -116,18 +124,28 @@ export class ArchiveKeeper {
     return false;
   }
 
-  /** One that fails keeps no other row from leaving. @returns why */
-  private async finishAll(run: RunStatement): Promise<{ table: LeavingTable; error: unknown }[]> {
-    const failures: { table: LeavingTable; error: unknown }[] = [];
-    for (const archive of await unfinishedArchives(run))
+  /** What these hold is still here, and would be written anew each time. */
+  private isStuck(table: LeavingTable): boolean {
+    return this.failures.filter((each) => each.table === table && each.archive !== null).length >= MOST_UNFINISHED;
+  }
+
+  /** One that fails keeps no other row from leaving, and is tried again when all tables have been read. */
+  private async finishAll(run: RunStatement): Promise<void> {
+    for (const archive of await unfinishedArchives(run)) {
+      if (this.failures.some((failure) => failure.archive === archive.name)) continue;
       try {
         await this.finish(run, archive);
       } catch (error) {
-        if (error instanceof StoreUnavailable) throw error;
-        this.logger.error({ err: error, archive: archive.name }, 'an archive that was begun is not finished');
-        failures.push({ table: leavingTable(archive.name), error });
+        this.fail({ table: leavingTable(archive.name), archive: archive.name, error });
       }
-    return failures;
+    }
+  }
+
+  private fail(failure: Failure): void {
+    const { table, archive, error } = failure;
+    if (error instanceof StoreUnavailable) throw error;
+    this.logger.error({ err: error, table, archive }, 'old rows could not be archived, or an archive not be finished');
+    this.failures.push(failure);
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
