@@ -67,13 +67,18 @@ test('a part is made once for each half-year, and few are kept', () => {
 
 test('a page begins with the half-year of its cursor, or of now, and the one before', () => {
   const now = new Date('2026-03-03');
-  const start = (id: string | null): string | undefined => twoHalfYearsBefore(id, now)?.from;
+  const start = (id: string | null): string | undefined => twoHalfYearsBefore(id, now, now)?.from;
   expect(start(null)).toBe(firstIdAt('rcp', new Date('2025-07-01')));
   expect(start(at('2024-06-30T23:59:59.999Z'))).toBe(firstIdAt('rcp', new Date('2023-07-01')));
   expect(start(at('2024-07-01'))).toBe(firstIdAt('rcp', new Date('2024-01-01')));
   expect([SANDBOX, 'rcp_1', ''].map(start)).toEqual([undefined, undefined, undefined]);
+  // Each half-year that is named is a text that sessions keep, and a cursor may be of any time.
+  expect(['2016-06-30', '2029-01-01', '1970-01-01', '9999-01-01'].map((time) => start(at(time)))).toEqual([
+    ...[undefined, undefined, undefined, undefined],
+  ]);
+  expect(['2016-07-01', '2028-12-31'].map((time) => start(at(time)) !== undefined)).toEqual([true, true]);
   // A refund that a gateway whose clock is behind has made.
-  const { receipts, refunds } = twoHalfYearsBefore(null, now)!;
+  const { receipts, refunds } = twoHalfYearsBefore(null, now, now)!;
   expect(receipts.sql).toBe(
     `AND receipts.id ~>=~ '${firstIdAt('rcp', new Date('2025-07-01'))}' AND receipts.id >= '${firstIdAt('rcp', new Date('2025-07-01'))}'`,
   );

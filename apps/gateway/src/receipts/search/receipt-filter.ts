@@ -89,7 +89,7 @@ function isByType(filter: ReceiptFilter): boolean {
   return isByRegistration(filter) || !(hasPlace(filter) || isRare(filter.status));
 }
 
-export function hasPlace({ deviceId, branchId, cashierId }: ReceiptFilter): boolean {
+function hasPlace({ deviceId, branchId, cashierId }: ReceiptFilter): boolean {
   return [deviceId, branchId, cashierId].some((place) => place !== null);
 }
 

@@ -18,7 +18,7 @@ import { readTimestamp } from '../../http/query-rules.js';
 import { expectWhole, readWhole, receiptArchived } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import { conditionsOf, hasPlace, isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
+import { conditionsOf, isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
 import type { ReceiptFilterQuery, ReceiptQuery } from './receipt-query.js';
 
 /** Behind the ids of all receipts. */
@@ -84,8 +84,7 @@ async function readNewest(
     const id = await claimedBy(database, filter);
     return id === null ? [] : readPlanned(receiptsWithin([id]));
   }
-  const isKept = isOfWholePlace(filter);
-  const read = isKept
+  const read = isOfWholePlace(filter)
     ? (since: ReceiptsSince | null) => database.queryHot<ReceiptRow>(keptPage(filter, { after, since }, limit + 1))
     : readPlanned;
   const since = newestOf(filter, after);
@@ -93,9 +92,7 @@ async function readNewest(
     const rows = await read(since);
     if (rows.length > limit || isWithin(filter, since)) return rows;
   }
-  const rows = await read(null);
-  // The function knows the merchant's own places alone; what was sold at one that is gone is found all the same.
-  return rows.length === 0 && isKept && hasPlace(filter) ? readPlanned(null) : rows;
+  return read(null);
 }
 
 /** The one receipt that an external id is of: its id says in which half-year it is. */

@@ -1,8 +1,10 @@
 // Promise: a merchant finds all of its own receipts by what they are, page by page, each once, and never another's.
+import pg from 'pg';
 import { encodeTime } from 'ulid';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { writeReceipt, type TestReceipt } from './testing/receipt-rows.js';
+import { insertPlaces } from './testing/searched-receipts.js';
 
 let fixture: OperatorFixture;
 
@@ -13,6 +15,16 @@ afterAll(() => fixture.stop());
 
 const write = (given: Partial<TestReceipt>): Promise<string> =>
   writeReceipt(fixture.prisma, { merchantId: fixture.merchantId, ...given });
+
+/** A register of the merchant. */
+async function ownDevice(): Promise<string> {
+  const client = new pg.Client({ connectionString: fixture.database.adminUrl });
+  await client.connect();
+  const device = newId('dev');
+  await insertPlaces(client, fixture.merchantId, { devices: [device], branches: [], cashiers: [] });
+  await client.end();
+  return device;
+}
 
 interface ListAnswer {
   status: number;
@@ -53,7 +65,7 @@ async function all(query: string, limit = 3): Promise<string[]> {
 }
 
 test('every filter finds what fits, whatever its status, newest first', async () => {
-  const device = newId('dev');
+  const device = await ownDevice();
   const mine = { deviceId: device };
   const sale = await write({ ...mine, externalId: 'order-1', totalTiyin: 500, cashierId: 'csh_a', branchId: 'brn_a' });
   const waiting = await write({ ...mine, status: 'accepted', totalTiyin: 600, cashierId: 'csh_a', branchId: 'brn_b' });
@@ -85,7 +97,7 @@ test('branches and cashiers are also found by the code that the merchant gave th
 });
 
 test('times: from is within, to is not; registered ones come in the order of their registration', async () => {
-  const device = newId('dev');
+  const device = await ownDevice();
   const at = (createdAt: string, registeredAt: string): Promise<string> => {
     const id = `rcp_${encodeTime(Date.parse(createdAt), 10).toLowerCase()}${'0'.repeat(16)}`;
     return write({ id, deviceId: device, createdAt, registeredAt });
@@ -101,7 +113,7 @@ test('times: from is within, to is not; registered ones come in the order of the
 });
 
 test('pages hold each receipt once, also while new ones arrive and old ones are settled', async () => {
-  const device = newId('dev');
+  const device = await ownDevice();
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) {
     ids.push(await write({ deviceId: device, status: index % 2 === 0 ? 'accepted' : 'registered' }));
@@ -122,7 +134,7 @@ test('pages hold each receipt once, also while new ones arrive and old ones are 
 test.each([1, 2, 5, 20])(
   'pages of %d go on over half-years, and count what was refunded in any of them',
   async (limit) => {
-    const device = newId('dev');
+    const device = await ownDevice();
     const DAY = 86_400_000;
     const daysAgo = [2_000, 900, 899, 400, 200, 199, 198, 100, 0];
     const at = (days: number): { id: string; createdAt: string } => {
@@ -157,7 +169,7 @@ test.each([1, 2, 5, 20])(
 );
 
 test('another merchant sees nothing of it, and cannot search by a foreign id', async () => {
-  const device = newId('dev');
+  const device = await ownDevice();
   await write({ deviceId: device, externalId: 'mine' });
   const stranger = await fixture.createMerchant();
   const token = await fixture.createToken(stranger, ['receipts:read']);
