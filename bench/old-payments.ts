@@ -6,9 +6,9 @@ const OF_RECEIPTS = 3;
 
 /**
  * Payments of receipts that are older than the database keeps them at the least: each captured, compared and at rest, with one transaction of its provider.
- * Receipts of that age without one are gone, so that payments alone can leave. @returns how many there are
+ * Receipts of that age without one are gone, so that payments alone can leave.
  */
-export async function fillPayments({ database, merchant }: TestSystem, olderThanDays: number): Promise<number> {
+export async function fillPayments({ database, merchant }: TestSystem, olderThanDays: number): Promise<void> {
   const client = new pg.Client({ connectionString: database.adminUrl });
   await client.connect();
   try {
@@ -19,14 +19,13 @@ export async function fillPayments({ database, merchant }: TestSystem, olderThan
        VALUES ('acc_bench', $1, 'payme', 'bench', '{}', '')`,
       [merchant.merchantId],
     );
-    const { rowCount } = await client.query(FILL, [olderThanDays, OF_RECEIPTS]);
+    await client.query(FILL, [olderThanDays, OF_RECEIPTS]);
     await client.query(
       'DELETE FROM receipts WHERE payment_id IS NULL AND created_at < now() - make_interval(days => $1::int)',
       [olderThanDays],
     );
     await client.query('VACUUM (ANALYZE) receipts, payments, provider_transactions');
     await client.query('CHECKPOINT');
-    return rowCount ?? 0;
   } finally {
     await client.end();
   }

@@ -1,10 +1,10 @@
 // Promise: where one merchant has all receipts, as a chain with an installation of its own, a page reads little more than it shows, whatever it is filtered by.
 import pg from 'pg';
-import { createTestDatabase, planOf, visitedRows, type TestDatabase } from '#database/testing';
+import { createTestDatabase, planOf, type TestDatabase } from '#database/testing';
 import { twoHalfYearsBefore } from '#ledger';
 import type { ReceiptFilter } from './receipt-filter.js';
 import { ascendingPageStatement, keptPage, pageStatement } from './search-receipts.js';
-import { insertReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
+import { asTenant, insertReceipts, visitedReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
 
 const RECEIPTS = 30_000;
 const PLACES_OF_A_KIND = 10;
@@ -91,20 +91,13 @@ describe.each(['fiscal_app_tenant', 'fiscal_app'])('as %s', (role) => {
 test.each(['mer_1', 'mer_none'])('a page of all receipts of %s, by a plan that is kept', async (merchantId) => {
   // As of what was just written: it is not known to be seen by all, and so not read from an index alone.
   await client.query('RESET ROLE; SET enable_indexonlyscan = off');
-  const visits = async (): Promise<number> => {
-    await client.query('RESET ROLE; SELECT pg_stat_force_next_flush()');
-    return visitedRows(client, ['receipts']);
-  };
-  const before = await visits();
-  await client.query(
-    "SELECT set_config('role', 'fiscal_app_tenant', false), set_config('fgw.merchant_id', $1, false)",
-    [merchantId],
-  );
+  const before = await visitedReceipts(client);
+  await asTenant(client, merchantId);
   for (const since of [null, twoHalfYearsBefore(null, new Date('2026-08-01'))]) {
     const { text, values } = keptPage({ ...WITHOUT_FILTER, merchantId }, { after: null, since }, 21);
     await client.query(text, [...values]);
   }
   // Of 30 000; what it shows is visited as an id and as a row, and asked for its refunds.
-  expect((await visits()) - before).toBeLessThan(500);
+  expect((await visitedReceipts(client)) - before).toBeLessThan(500);
   await client.query('RESET enable_indexonlyscan');
 });

@@ -2,11 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createTestDatabase, indexNames, visitedRows, type TestDatabase } from '#database/testing';
+import { createTestDatabase, indexNames, type TestDatabase } from '#database/testing';
 import { twoHalfYearsBefore, type ReceiptsSince } from '#ledger';
 import { isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
 import { keptPage, pageStatement } from './search-receipts.js';
-import { insertPlaces, insertReceipts, WITHOUT_FILTER } from './testing/searched-receipts.js';
+import {
+  asTenant,
+  insertPlaces,
+  insertReceipts,
+  visitedReceipts,
+  WITHOUT_FILTER,
+} from './testing/searched-receipts.js';
 
 const RECEIPTS = 30_000;
 const PAGE = join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'receipts-search.md');
@@ -82,10 +88,7 @@ async function plan(filter: ReceiptFilter, isLaterPage: boolean, since: Receipts
   const end = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: isByRegistration(filter) ? span[1] : null };
   const after = isLaterPage ? end : null;
   const statement = pageStatement(filter, { after, since }, 101);
-  // As the API reads: row-level security must leave each index its use.
-  await client.query(
-    "SELECT set_config('role', 'fiscal_app_tenant', false), set_config('fgw.merchant_id', 'mer_1', false)",
-  );
+  await asTenant(client, 'mer_1');
   const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`EXPLAIN (FORMAT JSON) ${statement.text}`, [
     ...statement.values,
   ]);
@@ -140,17 +143,6 @@ describe('a page of a whole place', () => {
     await client.query('ANALYZE receipts');
   }
 
-  async function asTenant(merchantId: string): Promise<void> {
-    await client.query(
-      "SELECT set_config('role', 'fiscal_app_tenant', false), set_config('fgw.merchant_id', $1, false)",
-      [merchantId],
-    );
-  }
-
-  async function visits(): Promise<number> {
-    await client.query('RESET ROLE; SELECT pg_stat_force_next_flush()');
-    return visitedRows(client, ['receipts']);
-  }
   beforeAll(async () => {
     await client.query('RESET ROLE');
     await insertPlaces(client, 'mer_1', {
@@ -187,11 +179,11 @@ describe('a page of a whole place', () => {
         [null, END],
       ] as const) {
         const { text, values } = keptPage(filter, { after, since }, LIMIT);
-        const before = await visits();
-        await asTenant(filter.merchantId);
+        const before = await visitedReceipts(client);
+        await asTenant(client, filter.merchantId);
         const { rowCount } = await client.query({ name: `${since === null}`, text, values: [...values] });
         expect([name, rowCount]).toEqual([name, name.endsWith('nothing') ? 0 : LIMIT]);
-        const visited = (await visits()) - before;
+        const visited = (await visitedReceipts(client)) - before;
         expect([name, visited <= MOST_VISITS ? 'little' : visited]).toEqual([name, 'little']);
       }
     });
@@ -214,7 +206,7 @@ describe('a page of a whole place', () => {
   });
 
   test.each([['of a merchant'], ['of a register']])('%s, its plan is kept after five readings', async (name) => {
-    await asTenant('mer_1');
+    await asTenant(client, 'mer_1');
     const { text, values } = keptPage({ ...WITHOUT_FILTER, ...PAGES[name] }, { after: null, since: SINCE }, 20);
     for (let reading = 0; reading < 10; reading += 1) await client.query({ name, text, values: [...values] });
     const { rows } = await client.query<{ generic_plans: string }>(

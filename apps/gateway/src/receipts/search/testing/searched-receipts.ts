@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { visitedRows } from '#database/testing';
 import type { ReceiptFilter } from '../receipt-filter.js';
 
 /** Every kind of receipt, of so many merchants and places alike: one in 51 a refund, one in 101 refused, one in 301 unknown, the newest fifty under way. */
@@ -24,6 +25,20 @@ export async function insertReceipts(
     [receipts, of.merchants, of.devices, of.branches, of.cashiers],
   );
   await client.query('VACUUM ANALYZE receipts, external_id_claims');
+}
+
+/** From now on the session reads as the API does for one merchant: row-level security must leave each index its use. */
+export async function asTenant(client: pg.Client, merchantId: string): Promise<void> {
+  await client.query(
+    "SELECT set_config('role', 'fiscal_app_tenant', false), set_config('fgw.merchant_id', $1, false)",
+    [merchantId],
+  );
+}
+
+/** Receipts that have been visited so far, also by this session, which is a superuser's again. */
+export async function visitedReceipts(client: pg.Client): Promise<number> {
+  await client.query('RESET ROLE; SELECT pg_stat_force_next_flush()');
+  return visitedRows(client, ['receipts']);
 }
 
 /** Rows of these places, all of one merchant; receipts name them without. */
