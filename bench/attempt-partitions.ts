@@ -160,7 +160,7 @@ async function makeOneTable(owner: pg.Client): Promise<void> {
     CREATE UNIQUE INDEX ON attempts (receipt_id, number);
     CREATE UNIQUE INDEX ON attempts (device_id) WHERE (state = 'open'::attempt_state);
     CREATE TRIGGER attempts_move_legally BEFORE UPDATE OF state ON attempts
-      FOR EACH ROW WHEN (NEW.state <> OLD.state) EXECUTE FUNCTION attempts_move_legally();
+      FOR EACH ROW EXECUTE FUNCTION attempts_move_legally();
     CREATE POLICY programs ON attempts TO fiscal_app USING (true) WITH CHECK (true);
     ALTER TABLE attempts ENABLE ROW LEVEL SECURITY;
     GRANT SELECT, INSERT, UPDATE ON attempts TO fiscal_app;

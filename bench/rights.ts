@@ -7,9 +7,7 @@ import type { Figure } from './report.js';
 import { alternate, median, percentile } from './statistics.js';
 
 const TRIGGERS = [
-  ['receipts', 'receipts_fiscal_fields_stay'],
-  ['receipts', 'receipts_recorded_fields_stay'],
-  ['receipts', 'receipts_move_legally'],
+  ['receipts', 'receipts_change_legally'],
   ['attempts', 'attempts_move_legally'],
 ] as const;
 

@@ -97,3 +97,19 @@ describe.each(LEGAL_PAIRS)('$table', ({ table, column, states, pairs }) => {
     expect(rows.map(({ label }) => label)).toEqual([...states]);
   });
 });
+
+test.each([
+  ['receipts', 4_500],
+  ['attempts', 500],
+])(
+  'conditions of the triggers of %s are %i characters at most: each statement of a lane copies them',
+  async (table, most) => {
+    const { rows } = await owner.query<{ table: string; length: number }>(
+      `SELECT t.tgrelid::regclass::text AS table, sum(length(t.tgqual::text))::int AS length FROM pg_trigger t
+      WHERE NOT t.tgisinternal AND t.tgrelid IN (SELECT relid FROM pg_partition_tree($1)) GROUP BY t.tgrelid`,
+      [table],
+    );
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows.filter(({ length }) => length > most)).toEqual([]);
+  },
+);

@@ -229,7 +229,7 @@ test.each(['fiscal_app', 'fiscal_app_tenant'])(
         'TRUNCATE receipts',
         `UPDATE receipts SET document = '{}'`,
         `UPDATE receipts SET id = ''`,
-        'ALTER TABLE receipts DISABLE TRIGGER receipts_move_legally',
+        'ALTER TABLE receipts DISABLE TRIGGER receipts_change_legally',
         'ALTER TABLE receipts DETACH PARTITION parts.receipts_first',
       ])
         expect([statement, await refusalOf(programs, statement)]).toEqual([statement, PERMISSION_DENIED]);
@@ -310,9 +310,9 @@ test('what an operator has hung on the table, and partitions would not have, is 
         'DROP POLICY everyone ON receipts',
       ],
       [
-        'the trigger receipts_move_legally',
-        'ALTER TABLE receipts DISABLE TRIGGER receipts_move_legally',
-        'ALTER TABLE receipts ENABLE TRIGGER receipts_move_legally',
+        'the trigger receipts_change_legally',
+        'ALTER TABLE receipts DISABLE TRIGGER receipts_change_legally',
+        'ALTER TABLE receipts ENABLE TRIGGER receipts_change_legally',
       ],
       ['the right SELECT of PUBLIC', 'GRANT SELECT ON receipts TO PUBLIC', 'REVOKE ALL ON receipts FROM PUBLIC'],
       [

@@ -163,7 +163,7 @@ describe('a registered receipt', () => {
   test('does not become anything else', async () => {
     const id = await registered();
     for (const status of ['accepted', 'sending', 'unknown', 'rejected', 'cancelled', 'awaiting_payment']) {
-      // The trigger receipts_move_legally.
+      // The trigger receipts_change_legally.
       expect(await refusalOf(programs, `UPDATE receipts SET status = '${status}' WHERE id = $1`, [id])).toBe(FISCAL);
       const emptied = OTHERS.map(([column]) => `${column} = NULL`).join(', ');
       expect(
