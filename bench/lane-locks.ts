@@ -206,7 +206,7 @@ function groupedLeases(size: number): Way {
 
 /** As the relay does it. */
 const grouped: Way = async (url) => {
-  const locks = new AdvisoryLaneLocks({ databaseUrl: url }, createLogger('bench', 'silent'));
+  const locks = new AdvisoryLaneLocks({ databaseUrl: url, relayId: 'rly_bench' }, createLogger('bench', 'silent'));
   locks.onApplicationBootstrap();
   while (!locks.isConnected) await delay(10);
   const held = new Map<number, () => Promise<void>>();

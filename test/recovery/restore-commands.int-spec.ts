@@ -54,7 +54,7 @@ beforeEach(async () => {
 /** Of a relay that uses this role. */
 async function lockSession(databaseUrl: string): Promise<AdvisoryLaneLocks> {
   const session = new AdvisoryLaneLocks(
-    { databaseUrl, beforeUse: (client) => holdAfterRestore(client, logger) },
+    { databaseUrl, relayId: 'rly_ours', beforeUse: (client) => holdAfterRestore(client, logger) },
     logger,
   );
   locks = session;

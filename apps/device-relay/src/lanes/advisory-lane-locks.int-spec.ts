@@ -7,6 +7,7 @@ import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
+import { isDue } from './drain-lane.js';
 import { LaneRows } from './testing/lane-rows.js';
 
 let rows: LaneRows;
@@ -72,6 +73,106 @@ describe('two relays and the lane lock', () => {
     expect(await a.tryTake(LANE)).toBeNull();
     await taken.release();
     expect(await a.tryTake(LANE)).not.toBeNull();
+  });
+});
+
+describe('a lane that is released and looked at', () => {
+  let locks: AdvisoryLaneLocks;
+  let ofDevice: number;
+
+  beforeAll(async () => {
+    locks = newLocks();
+    locks.onApplicationBootstrap();
+    await untilTrue(() => locks.isConnected, 'the session is there');
+    ofDevice = (await rows.ours.lockNumberOf(rows.deviceId))!;
+  });
+
+  beforeEach(async () => {
+    await rows.sql.query(`DELETE FROM attempts; DELETE FROM receipts`);
+    await rows.sql.query(`UPDATE lanes SET due_at = NULL, settling_relay = NULL, settle_until = NULL`);
+    await rows.sql.query(`UPDATE devices SET state = 'online'`);
+  });
+
+  afterAll(() => locks.onApplicationShutdown());
+
+  const releasedAndLooked = async (): Promise<boolean | null> => {
+    const held = (await locks.tryTake(ofDevice))!;
+    const isDueThere = await held.releaseAndLook();
+    expect(await rows.locksHeldBy(held)).toBe(0);
+    return isDueThere;
+  };
+  const soon = "now() + interval '1 hour'";
+  const ago = "now() - interval '1 hour'";
+
+  test.each([
+    ['nothing waits', '', false],
+    ['it waits for its time', `UPDATE lanes SET due_at = ${soon}`, false],
+    ['its time has come', `UPDATE lanes SET due_at = ${ago}`, true],
+    ['nothing keeps it', 'SELECT 1', true],
+    ['it is settled by this relay', `UPDATE lanes SET settling_relay = 'rly_ours', settle_until = ${soon}`, true],
+    ['it is settled by another one', `UPDATE lanes SET settling_relay = 'rly_x', settle_until = ${soon}`, false],
+    ['another one has just settled it', `UPDATE lanes SET settling_relay = 'rly_x', settle_until = now()`, false],
+    ['another one began to and died', `UPDATE lanes SET settling_relay = 'rly_x', settle_until = ${ago}`, true],
+    ['its register is out of order', `UPDATE devices SET state = 'unreachable'`, true],
+    ['its register was disabled', `UPDATE devices SET state = 'disabled'`, false],
+    ['its register was replaced', `UPDATE devices SET state = 'replaced'`, false],
+    ['its register is claimed elsewhere', `UPDATE devices SET state = 'claimed_elsewhere'`, false],
+  ])('is due as the lane that is read: %s', async (_name, statement, expected) => {
+    if (statement !== '') await rows.createReceipt();
+    await rows.sql.query(statement);
+    expect(isDue(await rows.ours.read(rows.deviceId, 1))).toBe(expected);
+    expect(await releasedAndLooked()).toBe(expected);
+  });
+
+  test('is due where an attempt is open', async () => {
+    await rows.holdLane();
+    expect(await rows.ours.openAttempt(rows.intent(await rows.createReceipt()))).toBe('opened');
+    await rows.session.end();
+    expect(await releasedAndLooked()).toBe(true);
+  });
+
+  test('is looked at as it is after its release, not as it was before', async () => {
+    const slow = new pg.Client({ connectionString: rows.database.adminUrl });
+    await slow.connect();
+    try {
+      // Between release and look, others come with a receipt and find the lane free.
+      await slow.query(`CREATE SCHEMA slow CREATE TABLE released (); 
+        CREATE FUNCTION slow.pg_advisory_unlock(a integer, b integer) RETURNS boolean LANGUAGE plpgsql AS $$
+          BEGIN PERFORM pg_sleep(0.5); RETURN true; END $$;
+        SET search_path = slow, pg_catalog, public`);
+      const looked = slow.query<{ is_due: boolean }>("SELECT release_lane(1, $1, 'rly_ours', 10) AS is_due", [
+        ofDevice,
+      ]);
+      await delay(100);
+      await rows.createReceipt();
+      expect((await looked).rows).toEqual([{ is_due: true }]);
+    } finally {
+      await slow.query('DROP SCHEMA slow CASCADE');
+      await slow.end();
+    }
+  });
+
+  test('is not looked at while a table is being changed: no lane waits for that', async () => {
+    await rows.createReceipt();
+    const migration = new pg.Client({ connectionString: rows.database.adminUrl });
+    await migration.connect();
+    try {
+      await migration.query('BEGIN; LOCK TABLE receipts IN ACCESS EXCLUSIVE MODE');
+      expect(await releasedAndLooked()).toBeNull();
+    } finally {
+      await migration.query('ROLLBACK');
+      await migration.end();
+    }
+    expect(locks.isConnected).toBe(true);
+    expect(await releasedAndLooked()).toBe(true);
+  });
+
+  test('is not looked at where the session is gone', async () => {
+    const held = (await locks.tryTake(ofDevice))!;
+    await terminate(held.backendPid);
+    await untilTrue(() => !held.isHeld(), 'its holder knows');
+    expect(await held.releaseAndLook()).toBeNull();
+    await untilTrue(() => locks.isConnected, 'the next session is there');
   });
 });
 
@@ -160,7 +261,7 @@ describe('a lock statement that fails', () => {
 });
 
 function newLocks(databaseUrl = rows.database.url): AdvisoryLaneLocks {
-  return new AdvisoryLaneLocks({ databaseUrl }, createLogger('test', 'silent'));
+  return new AdvisoryLaneLocks({ databaseUrl, relayId: 'rly_ours' }, createLogger('test', 'silent'));
 }
 
 /** Connected through a line that counts what is sent. */

@@ -9,7 +9,7 @@ import {
   watchedSession,
   type WatchedSession,
 } from '#database';
-import { LANE_LOCK_SPACE } from '#ledger';
+import { LANE_LOCK_SPACE, SETTLE_GRACE_SECONDS } from '#ledger';
 import { endsWithin, type Logger } from '#runtime';
 import type { LaneLockHandle, LaneLocks } from './ports.js';
 
@@ -34,7 +34,8 @@ interface Backend {
 
 interface LockRequest {
   lockNumber: number;
-  release: boolean;
+  /** `look`: it is released, and looked at after that. */
+  act: 'take' | 'release' | 'look';
 }
 
 /**
@@ -42,10 +43,11 @@ interface LockRequest {
  * person holds all lanes (npm run cli -- restore begin) none is taken.
  */
 const TAKE_AND_RELEASE = `
-  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane)
+  SELECT w.lane, CASE WHEN w.act = 'look' THEN release_lane($1, w.lane, $4, ${SETTLE_GRACE_SECONDS})
+                      WHEN w.act = 'release' THEN pg_advisory_unlock($1, w.lane)
                       WHEN held.all_lanes THEN false
-                      ELSE pg_try_advisory_lock($1, w.lane) END AS done
-    FROM unnest($2::int[], $3::bool[]) AS w(lane, release),
+                      ELSE pg_try_advisory_lock($1, w.lane) END AS answer
+    FROM unnest($2::int[], $3::text[]) AS w(lane, act),
          (SELECT EXISTS (${HOLD_OF_ALL_LANES}) AS all_lanes) held`;
 
 /**
@@ -61,11 +63,14 @@ class Session {
   /** Resolves when the session is lost or given up. */
   readonly over: Promise<void>;
   private settleOver: () => void = () => undefined;
-  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), {
+  private readonly requests = new StatementGroup<LockRequest, boolean | null>((group) => this.ask(group), {
     maxStatements: 1,
   });
 
-  constructor(readonly client: WatchedSession) {
+  constructor(
+    readonly client: WatchedSession,
+    private readonly relayId: string,
+  ) {
     this.over = new Promise((resolve) => (this.settleOver = resolve));
   }
 
@@ -74,19 +79,19 @@ class Session {
     this.settleOver();
   }
 
-  /** @returns whether the lane is this session's from now on; of a release, whether it was */
-  request(lockNumber: number, { release }: { release: boolean }): Promise<boolean> {
-    return this.requests.one({ lockNumber, release });
+  /** @returns whether the lane is this session's from now on; of a release, whether it was; of a look, whether something is due, null: unknown */
+  request(lockNumber: number, act: LockRequest['act']): Promise<boolean | null> {
+    return this.requests.one({ lockNumber, act });
   }
 
-  private async ask(group: readonly LockRequest[]): Promise<boolean[]> {
-    const { rows } = await this.client.query<{ lane: number; done: boolean }>({
+  private async ask(group: readonly LockRequest[]): Promise<(boolean | null)[]> {
+    const { rows } = await this.client.query<{ lane: number; answer: boolean | null }>({
       name: 'take-and-release-lanes',
       text: TAKE_AND_RELEASE,
-      values: [LANE_LOCK_SPACE, group.map(({ lockNumber }) => lockNumber), group.map(({ release }) => release)],
+      values: [LANE_LOCK_SPACE, group.map(({ lockNumber }) => lockNumber), group.map(({ act }) => act), this.relayId],
     });
-    const done = new Set(rows.filter((row) => row.done).map(({ lane }) => lane));
-    return group.map(({ lockNumber }) => done.has(lockNumber));
+    const answers = new Map(rows.map(({ lane, answer }) => [lane, answer]));
+    return group.map(({ lockNumber }) => answers.get(lockNumber) ?? null);
   }
 }
 
@@ -106,6 +111,8 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   constructor(
     private readonly settings: {
       databaseUrl: string;
+      /** As it stands in lanes that this relay settles. */
+      relayId: string;
       /** Runs on each new session before it takes any lane; while it fails, no lane is taken. */
       beforeUse?: (client: pg.Client) => Promise<void>;
     },
@@ -132,7 +139,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     if (!session?.alive || this.inHand.has(lockNumber)) return null;
     this.inHand.add(lockNumber);
     try {
-      if (await session.request(lockNumber, { release: false })) return this.handleOn(session, lockNumber);
+      if (await session.request(lockNumber, 'take')) return this.handleOn(session, lockNumber);
     } catch (error) {
       this.giveUp(session, error);
     }
@@ -147,16 +154,22 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       serverStartedAt: session.serverStartedAt,
       isHeld: () => session.alive,
       release: async () => {
-        try {
-          if (session.alive) await session.request(lockNumber, { release: true });
-        } catch (error) {
-          // The session ends with the lock: nothing is left to release.
-          this.giveUp(session, error);
-        } finally {
-          this.inHand.delete(lockNumber);
-        }
+        await this.letGo(session, lockNumber, 'release');
       },
+      releaseAndLook: () => this.letGo(session, lockNumber, 'look'),
     };
+  }
+
+  private async letGo(session: Session, lockNumber: number, act: 'release' | 'look'): Promise<boolean | null> {
+    try {
+      return session.alive ? await session.request(lockNumber, act) : null;
+    } catch (error) {
+      // The session ends with the lock: nothing is left to release.
+      this.giveUp(session, error);
+      return null;
+    } finally {
+      this.inHand.delete(lockNumber);
+    }
   }
 
   /** Nothing says which lanes a statement has taken whose answer was lost: they are given up with the session. */
@@ -183,7 +196,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       // What runs before use may take as long as it needs (hold-after-restore.ts).
       sessionConfig({ url: this.settings.databaseUrl, applicationName: LANE_LOCK_SESSIONS, statementTimeoutMs: 0 }),
     );
-    const session = new Session(client);
+    const session = new Session(client, this.settings.relayId);
     client.once('end', () => session.end());
     client.on('error', (error) => {
       this.logger.error({ err: error }, 'lane lock session lost: lanes in hand end before their next byte');

@@ -60,7 +60,7 @@ export class DrainLane {
   /**
    * Without a place: bounded by nothing.
    *
-   * @param beforeLastRead called before the lane is read after its release: that read sees whatever was committed until then
+   * @param beforeLastRead called before the lane is looked at after its release: that sees whatever was committed until then
    */
   async drain(
     deviceId: string,
@@ -75,17 +75,17 @@ export class DrainLane {
       const before = receipts;
       const laneLock = await this.locks.tryTake(lockNumber);
       if (!laneLock) return { kind: 'busy' };
-      let drained: Drained;
-      try {
-        drained = await this.drainHeld(deviceId, { laneLock, place }, bound);
-      } finally {
+      const drained = await this.drainHeld(deviceId, { laneLock, place }, bound).catch(async (error: unknown) => {
         await laneLock.release();
+        throw error;
+      });
+      if (drained.kind !== 'idle' || this.stopping) {
+        await laneLock.release();
+        return drained;
       }
-      if (drained.kind !== 'idle' || this.stopping) return drained;
       // A receipt committed between our last read and the release found the lane busy: its bell rang in vain.
       beforeLastRead();
-      const after = await this.store.read(deviceId, 1);
-      if (!after || !isDue(after)) return drained;
+      if (!((await laneLock.releaseAndLook()) ?? isDue(await this.store.read(deviceId, 1)))) return drained;
       // While receipts leave the lane it is taken again at once; else a loop would spin.
       if (receipts === before || bound.left() <= 0) return { kind: 'more' };
     }
@@ -182,7 +182,9 @@ function isWhole({ openAttempt, waiting }: LaneSnapshot): boolean {
   return openAttempt === null && waiting.length < RECEIPTS_PER_READ;
 }
 
-function isDue(snapshot: LaneSnapshot): boolean {
+/** What the lane lock says of a lane that it has released (`LaneLockHandle.releaseAndLook`). */
+export function isDue(snapshot: LaneSnapshot | null): boolean {
+  if (!snapshot) return false;
   const hasWork = snapshot.openAttempt !== null || snapshot.waiting.length > 0;
   return hasWork && snapshot.waitMs <= 0 && !STOPPED.has(snapshot.device.state);
 }

@@ -37,7 +37,7 @@ let notified: string[];
 
 beforeAll(async () => {
   rows = await LaneRows.start();
-  locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
+  locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url, relayId: 'rly_ours' }, logger);
   locks.onApplicationBootstrap();
   await untilTrue(() => locks.isConnected, 'the session for locks');
 });

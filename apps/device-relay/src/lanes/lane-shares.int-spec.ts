@@ -102,7 +102,7 @@ class Tills {
     await rows.createMerchant('a', '200000001');
     await rows.createMerchant('b', '200000002');
     await rows.createMerchant('c', '200000003');
-    locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
+    locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url, relayId: 'rly_ours' }, logger);
     locks.onApplicationBootstrap();
     await untilTrue(() => locks.isConnected, 'the session for locks');
   });

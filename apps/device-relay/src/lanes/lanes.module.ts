@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type pg from 'pg';
 import { observePools, PrismaService, SalesDatabase, sessionsAt, transactionsAt } from '#database';
 import { readBacklog } from '#ledger';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
@@ -13,7 +14,7 @@ import { LinkedLanes } from '../links/linked-lanes.js';
 import { LinksModule } from '../links/links.module.js';
 import { Links } from '../links/links.js';
 import { later } from '../shares/places.js';
-import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { LOGGER, RELAY_ID, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { AnswerFiles } from './answer-files.js';
@@ -63,20 +64,20 @@ import { WakeNotices } from './wake-notices.js';
     },
     {
       provide: AdvisoryLaneLocks,
-      inject: [SETTINGS_TOKEN, LOGGER],
-      useFactory: (settings: RelaySettings, logger: Logger) =>
-        new AdvisoryLaneLocks(
-          { databaseUrl: sessionsAt(settings), beforeUse: (client) => holdAfterRestore(client, logger) },
-          logger,
-        ),
+      inject: [SETTINGS_TOKEN, RELAY_ID, LOGGER],
+      useFactory: (settings: RelaySettings, relayId: string, logger: Logger) => {
+        const beforeUse = (client: pg.Client): Promise<void> => holdAfterRestore(client, logger);
+        return new AdvisoryLaneLocks({ databaseUrl: sessionsAt(settings), relayId, beforeUse }, logger);
+      },
     },
+    { provide: RELAY_ID, useFactory: () => newId('rly') },
     {
       provide: LaneRepository,
-      inject: [SalesDatabase, PrismaService, LOGGER, Metrics],
-      useFactory: (lanes: SalesDatabase, watch: PrismaService, logger: Logger, metrics: Metrics) => {
+      inject: [SalesDatabase, PrismaService, RELAY_ID, LOGGER, Metrics],
+      useFactory: (lanes: SalesDatabase, watch: PrismaService, relayId: string, logger: Logger, metrics: Metrics) => {
         observeBacklog(metrics, () => readBacklog(watch), { clock: systemClock, logger });
         observePools(metrics, { lanes, watch });
-        return new LaneRepository(lanes, newId('rly'), observeRegistered(metrics));
+        return new LaneRepository(lanes, relayId, observeRegistered(metrics));
       },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },

@@ -61,7 +61,7 @@ let registers: RegisterConnections;
 
 beforeAll(async () => {
   rows = await LaneRows.start();
-  locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
+  locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url, relayId: 'rly_ours' }, logger);
   locks.onApplicationBootstrap();
   await untilTrue(() => locks.isConnected, 'the session for locks');
 });

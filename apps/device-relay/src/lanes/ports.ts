@@ -157,6 +157,11 @@ export interface LaneLockHandle extends LaneLock {
   /** False as soon as this process knows that the session is gone. */
   isHeld(): boolean;
   release(): Promise<void>;
+  /**
+   * Releases, then looks whether something is due there: what was committed before the call is seen. Null: it was not looked, the lane is to
+   * be read.
+   */
+  releaseAndLook(): Promise<boolean | null>;
 }
 
 export interface LaneLocks {

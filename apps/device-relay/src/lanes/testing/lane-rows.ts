@@ -34,6 +34,7 @@ export class LaneRows {
     serverStartedAt: '',
     isHeld: () => true,
     release: () => Promise.resolve(),
+    releaseAndLook: () => Promise.resolve(null),
   };
   session: pg.Client;
   readonly prisma: PrismaService;

@@ -137,6 +137,7 @@ export class SimulatedLocks implements LaneLocks {
   constructor(
     private readonly caller: SimulatedProcess,
     private readonly server: DatabaseServer,
+    private readonly relayId: string,
   ) {
     this.connect();
   }
@@ -173,31 +174,41 @@ export class SimulatedLocks implements LaneLocks {
   }
 
   private handleOn(session: Session, lockNumber: number): LaneLockHandle {
-    const { locks } = this.server.ledger;
+    const { ledger, chance } = this.server;
+    const { locks } = ledger;
+    const letGo = async (look: () => boolean | null): Promise<boolean | null> => {
+      const answer = await this.ask(session, () => {
+        if (locks.get(lockNumber) === session.pid) locks.delete(lockNumber);
+        return look();
+      });
+      this.inHand.delete(lockNumber);
+      return answer;
+    };
     return {
       lockNumber,
       backendPid: session.pid,
       serverStartedAt: '',
       isHeld: () => session.alive,
       release: async () => {
-        await this.ask(session, () => locks.get(lockNumber) === session.pid && locks.delete(lockNumber));
-        this.inHand.delete(lockNumber);
+        await letGo(() => null);
       },
+      // Now and then a table is being changed, and it is not looked.
+      releaseAndLook: () => letGo(() => (chance.happens(0.1) ? null : ledger.isDue(this.relayId, lockNumber))),
     };
   }
 
-  /** False also when the session is gone. */
-  private ask(session: Session, apply: () => boolean): Promise<boolean> {
+  /** Null when the session is gone. */
+  private ask(session: Session, apply: () => boolean | null): Promise<boolean | null> {
     const { time, chance } = this.server;
-    return this.caller.external<boolean>((resolve) => {
+    return this.caller.external<boolean | null>((resolve) => {
       if (!session.alive) {
-        resolve(false);
+        resolve(null);
         return;
       }
       time.after(chance.between(0.1, 1), () => {
         if (!session.onServer) {
-          if (session.alive) session.hanging.push(() => resolve(false));
-          else resolve(false);
+          if (session.alive) session.hanging.push(() => resolve(null));
+          else resolve(null);
           return;
         }
         const applied = apply();

@@ -12,6 +12,7 @@ import {
   type LateRegistration,
 } from '#ledger';
 import type { DeviceStateName } from '../../../devices/register.js';
+import { isDue } from '../../drain-lane.js';
 import type { LaneLockHandle, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
@@ -121,6 +122,13 @@ export class LaneLedger {
         .slice(0, receipts)
         .map(({ id, document, attempts }) => ({ id, document, mayBeRegistered: attempts.some(isUnproven) })),
     };
+  }
+
+  /** As release_lane looks. */
+  isDue(relayId: string, lockNumber: number): boolean {
+    for (const [deviceId, lane] of this.lanes)
+      if (lane.lockNumber === lockNumber) return isDue(this.read(relayId, deviceId, 1));
+    return false;
   }
 
   unprovenRequest(receiptId: string): Buffer | null {

@@ -43,7 +43,7 @@ export class SimulatedRelay {
     const { server, logger } = parts;
     const { time, chance } = server;
     this.process = new SimulatedProcess(time, chance.between(-300_000, 300_000), () => parts.onCall(this));
-    this.locks = new SimulatedLocks(this.process, server);
+    this.locks = new SimulatedLocks(this.process, server, this.id);
     const store = laneStoreOf(id, this.process, server);
     const registers = parts.registersOf(this.process);
     const pause = (ms: number): Promise<void> =>

@@ -1,0 +1,21 @@
+-- Releases a lane that this session holds, and then looks whether something is due there for this relay: what was committed before, its bell having rung in
+-- vain while the lane was held, is seen, as each statement of a volatile function has a snapshot of its own. Null: a table is being changed (a migration),
+-- and the session, on which all lanes of a relay are taken, waits for nothing; the lane is to be read as usual. The plan does not depend on statistics.
+CREATE FUNCTION release_lane(lock_space integer, of_lane integer, relay text, grace_seconds integer) RETURNS boolean
+  LANGUAGE plpgsql VOLATILE SET lock_timeout = '1ms' SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  is_due boolean;
+BEGIN
+  PERFORM pg_advisory_unlock(lock_space, of_lane);
+  BEGIN
+    SELECT d.state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')
+           AND (l.due_at IS NULL OR l.due_at <= now())
+           AND (l.settling_relay IS NULL OR l.settling_relay = relay OR l.settle_until + make_interval(secs => grace_seconds) <= now())
+           AND (lane_open_attempt(l.device_id) IS NOT NULL OR EXISTS (SELECT FROM lane_places(l.device_id, 1)))
+      INTO is_due FROM lanes l JOIN devices d ON d.id = l.device_id WHERE l.lock_number = of_lane;
+  EXCEPTION WHEN lock_not_available THEN
+    RETURN NULL;
+  END;
+  RETURN coalesce(is_due, false);
+END $$;
