@@ -117,6 +117,8 @@ export {
   createLane,
   endSettle,
   forgetRegister,
+  isMetBy,
+  lockLane,
   postponeLane,
   raiseLaneSequence,
   saveReading,

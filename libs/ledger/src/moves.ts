@@ -35,9 +35,9 @@ export const RECEIPT_MOVES = [
   // By an answer that came after an operator had sent the receipt back: it proves itself, and must not be sent again
   // (docs/adr/0002-lane-lock.md).
   { from: 'accepted', to: 'registered', by: ['relay'], event: 'registered' },
-  // Its register's module was replaced (docs/adr/0016-adopting-a-module.md), or the database was put back from a copy
-  // (docs/adr/0053-compared-after-restore.md): what an earlier attempt left there cannot be found by its key.
-  { from: 'accepted', to: 'unknown', by: ['operator', 'restore'], event: 'unknown' },
+  // Its register's module was replaced, or is met by the relay for the first time since (docs/adr/0016-adopting-a-module.md), or the database was
+  // put back from a copy (docs/adr/0053-compared-after-restore.md): what an earlier attempt left there cannot be found by its key.
+  { from: 'accepted', to: 'unknown', by: ['operator', 'relay', 'restore'], event: 'unknown' },
   // Nothing was sent: its register no longer takes what it must not lose (docs/adr/0046-fiscal-fields.md).
   { from: 'accepted', to: 'rejected', by: ['relay'], event: 'rejected' },
   { from: 'sending', to: 'registered', by: ['relay'], event: 'registered' },
@@ -61,7 +61,7 @@ export const ATTEMPT_MOVES = [
   { from: 'unknown', to: 'registered', by: ['operator'], event: null },
   { from: 'unknown', to: 'not_registered', by: ['operator', 'restore'], event: null },
   // The module that could have been asked by key is gone: what was decided before is open again.
-  { from: 'not_registered', to: 'unknown', by: ['operator'], event: null },
+  { from: 'not_registered', to: 'unknown', by: ['operator', 'relay'], event: null },
 ] as const satisfies readonly Move<AttemptState>[];
 
 /** What is to go back of a payment. That one is `dropped` its refund's receipt says; no row moves there. */

@@ -1,9 +1,29 @@
-import { isUniqueViolation, type PrismaService } from '#database';
+import { isUniqueViolation, Prisma, type PrismaService } from '#database';
 import type { Baseline } from '#fiscal-domain';
-import { baselineOf, claimTerminal, contestTerminal, deviceEvents, type TerminalClaim } from '#ledger';
+import {
+  baselineOf,
+  claimTerminal,
+  contestTerminal,
+  deviceEvents,
+  holdBackUnproven,
+  isMetBy,
+  lockLane,
+  type Statements,
+  type TerminalClaim,
+} from '#ledger';
 import { newId } from '#runtime';
 import type { DeviceStateName } from '../devices/register.js';
 import type { IdentitySaved } from './ports.js';
+
+/** Decided while nothing was known of the register: its keys are not those that the decision relies on. */
+const HELD_BACK =
+  'its lane has met its register only now: whether the one before has it cannot be asked there, please decide once more';
+
+interface Identity {
+  deviceId: string;
+  baseline: Baseline;
+  capabilities: readonly string[];
+}
 
 /** What a lane's work finds out about its device. */
 export class LaneDevices {
@@ -34,18 +54,30 @@ export class LaneDevices {
   async saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<IdentitySaved> {
     const { terminalId } = baseline;
     if (terminalId !== null && (await this.claim(deviceId, terminalId)) === 'elsewhere') return 'claimed_elsewhere';
+    const identity = { deviceId, baseline, capabilities };
     try {
-      await this.prisma.$executeRaw`
-        WITH lane AS (${baselineOf(deviceId, baseline)})
-        UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
-                           capabilities = ${[...capabilities]}::text[], last_seen_at = now()
-         WHERE id = ${deviceId}`;
+      if ((await writeIdentity(this.prisma, identity, isMetBy(deviceId, baseline))) === 0) await this.meet(identity);
       return 'saved';
     } catch (error) {
       // devices_one_live_per_terminal_of_merchant
       if (isUniqueViolation(error)) return 'terminal_taken';
       throw error;
     }
+  }
+
+  /**
+   * A register with keys of which the lane knows nothing: the first one, or a module that was adopted. Between the adoption and this moment a
+   * person may have had a receipt sent again, and the register may have been exchanged once more.
+   */
+  private async meet(identity: Identity): Promise<void> {
+    const { deviceId, baseline } = identity;
+    await this.prisma.$transaction(async (tx) => {
+      await lockLane(tx, deviceId);
+      const isNew = (await writeIdentity(tx, identity, isMetBy(deviceId, baseline))) === 0;
+      if (!isNew) return;
+      await writeIdentity(tx, identity, Prisma.sql`true`);
+      await holdBackUnproven(tx, deviceId, HELD_BACK);
+    });
   }
 
   /** A device that is claimed elsewhere keeps the terminal that it says it is: that is what has to be proven. */
@@ -63,4 +95,17 @@ export class LaneDevices {
                             AND other.merchant_id = d.merchant_id)`;
     return claim;
   }
+}
+
+/** @returns 0: not under this condition, or there is no such device */
+function writeIdentity(
+  database: Statements,
+  { deviceId, baseline, capabilities }: Identity,
+  isMet: Prisma.Sql,
+): Promise<number> {
+  return database.$executeRaw`
+    WITH lane AS (${baselineOf(deviceId, baseline, isMet)})
+    UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
+                       capabilities = ${[...capabilities]}::text[], last_seen_at = now()
+     WHERE id = ${deviceId} AND ${isMet}`;
 }

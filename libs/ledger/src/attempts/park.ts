@@ -60,7 +60,7 @@ export async function parkAttemptsOfTerminal(tx: Statements, terminalId: string,
 }
 
 /**
- * The module of a device was replaced: what waits in its lane and may be registered in the old one is out of the lane again, with an
+ * The module of a device was replaced, or is met for the first time since: what waits in its lane and may be registered in the old one is out of the lane again, with an
  * attempt that a person decides. @returns the receipts
  */
 export async function holdBackUnproven(tx: Statements, deviceId: string, why: string): Promise<string[]> {

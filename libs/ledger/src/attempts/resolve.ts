@@ -26,8 +26,13 @@ export async function closeParked(
   return closed === 1;
 }
 
-/** Back into its lane, at the place that it had. False: it is not unknown any more. */
+/**
+ * Back into its lane, at the place that it had. False: it is not unknown any more. Whom the lane knows stays so until this has committed: a
+ * register that it meets for the first time holds back what relies on the keys of the one before (`holdBackUnproven`), and must see it.
+ */
 export async function sendAgain(tx: Statements, receiptId: string): Promise<boolean> {
+  await tx.$queryRaw`
+    SELECT l.device_id FROM lanes l JOIN receipts r ON r.device_id = l.device_id WHERE r.id = ${receiptId} FOR SHARE OF l`;
   const moved = await tx.$executeRaw`
     UPDATE receipts r SET ${BACK.set} WHERE r.id = ${receiptId} AND ${BACK.from}`;
   return moved === 1;

@@ -68,11 +68,25 @@ export async function saveReading(
      WHERE device_id = ${deviceId}`;
 }
 
-/** A part of the statement that notes who the register is: with a journal its answer is the lane's baseline as well. */
-export function baselineOf(deviceId: string, baseline: Baseline): Prisma.Sql {
+/**
+ * A part of the statement that notes who the register is: with a journal its answer is the lane's baseline as well.
+ * @param isMet `isMetBy`; or true, where the caller holds back what needs the key of one before
+ */
+export function baselineOf(deviceId: string, baseline: Baseline, isMet: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now()
-     WHERE device_id = ${deviceId} AND ${baseline.journalId}::text IS NOT NULL`;
+     WHERE device_id = ${deviceId} AND ${baseline.journalId}::text IS NOT NULL AND ${isMet}`;
+}
+
+/** The lane knows this register, or it is one without a journal, of which it need not. */
+export function isMetBy(deviceId: string, { journalId }: Baseline): Prisma.Sql {
+  return Prisma.sql`
+    (${journalId}::text IS NULL OR EXISTS (SELECT FROM lanes WHERE device_id = ${deviceId} AND baseline IS NOT NULL))`;
+}
+
+/** Until the transaction ends nothing is sent again there by a person's decision, and what was decided before is seen (`sendAgain`). */
+export async function lockLane(tx: Statements, deviceId: string): Promise<void> {
+  await tx.$queryRaw`SELECT device_id FROM lanes WHERE device_id = ${deviceId} FOR NO KEY UPDATE`;
 }
 
 /** A lane of a new device. One whose terminal was another merchant's may meet a request that sleeps there: without keys it is settled first. */

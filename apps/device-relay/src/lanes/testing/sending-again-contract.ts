@@ -47,6 +47,37 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
     });
   });
 
+  describe('sent again by a person while nothing is known of the register', () => {
+    const KEYED = { ...BASELINE, journalId: 'journal' };
+    const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
+    const sentAgain = async (attemptId: string): Promise<string> => {
+      const id = await rig.createReceipt();
+      await rig.ours.openAttempt({
+        ...{ attemptId, receiptId: id, deviceId: DEVICE, baseline: KEYED, laneLock: rig.laneLock() },
+        request: Buffer.from(attemptId),
+      });
+      await rig.ours.closeUnknown({ attemptId, receiptId: id }, { why: 'no answer' }, { mustSettle: false });
+      await rig.sendAgain(id, attemptId);
+      return id;
+    };
+
+    test('it waits for a person again when the lane meets one with keys, and once only', async () => {
+      const [id, other] = [await sentAgain('att_m1'), await rig.createReceipt()];
+      expect(await rig.ours.saveIdentity(DEVICE, KEYED, ['journal'])).toBe('saved');
+      expect([await status(id), await status(other)]).toEqual(['unknown', 'accepted']);
+      expect((await rig.ours.read(DEVICE, 5))?.baseline).toEqual(KEYED);
+      await rig.sendAgain(id, 'att_m1');
+      expect(await rig.ours.saveIdentity(DEVICE, { ...KEYED, sequence: 9 }, ['journal'])).toBe('saved');
+      expect(await status(id)).toBe('accepted');
+    });
+
+    test('it goes to one without keys as the person has decided', async () => {
+      const id = await sentAgain('att_m2');
+      expect(await rig.ours.saveIdentity(DEVICE, BASELINE, [])).toBe('saved');
+      expect(await status(id)).toBe('accepted');
+    });
+  });
+
   describe('the bytes that may be in the register', () => {
     const open = (receiptId: string, attemptId: string): Promise<string> =>
       rig.ours.openAttempt({

@@ -109,20 +109,6 @@ export class Ledger extends LaneLedger {
     this.note(`${deviceId} adopted`);
   }
 
-  holdBackUnproven(deviceId: string): void {
-    for (const receipt of [...this.accepted.get(deviceId)!]) {
-      const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
-      if (!unproven) continue;
-      moveAttempt(unproven, 'unknown');
-      this.takeOut(receipt, 'held back');
-    }
-  }
-
-  private takeOut(receipt: ReceiptRow, why: string): void {
-    this.leaveLane(receipt);
-    this.move(receipt, 'unknown', why);
-  }
-
   private parkedOf(receipt: ReceiptRow): AttemptRow | undefined {
     return receipt.attempts.findLast(({ state }) => state === 'unknown');
   }

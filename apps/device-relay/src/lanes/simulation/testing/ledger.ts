@@ -302,9 +302,25 @@ export class LaneLedger {
     for (const device of this.devices.values()) {
       if (device.id !== deviceId && terminalId !== null && device.terminalId === terminalId) return 'terminal_taken';
     }
+    const isNew = baseline.journalId !== null && this.laneOf(deviceId).baseline === null;
     if (baseline.journalId !== null) this.touch(deviceId, { baseline });
+    if (isNew) this.holdBackUnproven(deviceId);
     Object.assign(this.devices.get(deviceId)!, { terminalId, journalId: baseline.journalId });
     return 'saved';
+  }
+
+  holdBackUnproven(deviceId: string): void {
+    for (const receipt of [...this.accepted.get(deviceId)!]) {
+      const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
+      if (!unproven) continue;
+      moveAttempt(unproven, 'unknown');
+      this.takeOut(receipt, 'held back');
+    }
+  }
+
+  protected takeOut(receipt: ReceiptRow, why: string): void {
+    this.leaveLane(receipt);
+    this.move(receipt, 'unknown', why);
   }
 
   overdueLanes(relayId: string, overdueMs: number, limit: number): string[] {
