@@ -1,4 +1,6 @@
 // Promise: a sale finds its register by device, cashier, branch or group; those that must not sell get nothing.
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import type { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
@@ -225,8 +227,7 @@ describe('a change is seen at once, however long what was read before would be u
   let [main, far, own, other, seller, walker] = ['', '', '', '', '', ''];
 
   beforeEach(async () => {
-    const ages = { place: Infinity, device: Infinity };
-    directory = new PlaceDirectory(prisma, { databaseUrl: database.url, ages }, LOGGER);
+    directory = new PlaceDirectory(prisma, { databaseUrl: database.url, ageMs: Infinity }, LOGGER);
     directory.onApplicationBootstrap();
     await untilTrue(() => Promise.resolve(directory.isListening), 'notices arrive');
     chooser = new ChooseDevice(prisma, directory);
@@ -295,13 +296,25 @@ describe('a change is seen at once, however long what was read before would be u
     await untilTrue(async () => contains(await asked(), wanted), 'the change is seen');
   }
 
+  test('by a gateway that has just stood still for six seconds, and has notices to read yet', async () => {
+    const owner = new pg.Client({ connectionString: database.ownerUrl });
+    await owner.connect();
+    try {
+      await owner.query("SELECT set_config('test.device', $1, false)", [own]);
+      const changed = owner.query(`
+        SELECT pg_sleep(1); UPDATE devices SET state = 'disabled' WHERE id = current_setting('test.device')`);
+      await delay(200);
+      standStill(6_000);
+      expect(await choose({ cashier: seller }, chooser)).toMatchObject(to(other));
+      await changed;
+    } finally {
+      await owner.end();
+    }
+  });
+
   test('what has not changed is not read again, whatever happens to other merchants and devices', async () => {
     const { client, statements } = counting();
-    const quiet = new PlaceDirectory(
-      client,
-      { databaseUrl: database.url, ages: { place: Infinity, device: Infinity } },
-      LOGGER,
-    );
+    const quiet = new PlaceDirectory(client, { databaseUrl: database.url, ageMs: Infinity }, LOGGER);
     quiet.onApplicationBootstrap();
     await untilTrue(() => Promise.resolve(quiet.isListening), 'notices arrive');
     const chooses = new ChooseDevice(client, quiet);
@@ -318,6 +331,11 @@ describe('a change is seen at once, however long what was read before would be u
     await quiet.onApplicationShutdown();
   });
 });
+
+/** As a process does that was stopped, or whose machine was. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
 
 /** Whether a part of it is as wanted. */
 function contains(found: unknown, wanted: object): boolean {

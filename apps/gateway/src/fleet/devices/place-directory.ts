@@ -71,17 +71,16 @@ interface Neighbourhood {
   id: string;
 }
 
-/** How long what was read is used while notices of changes arrive. */
-interface Ages {
-  place: number;
-  device: number;
-}
-
 /**
- * Cashiers and branches hardly ever change. What polls read of a device (unsent documents, a subscription) changes without a notice, and
- * a device at rest relies on its age: delete-device.ts.
+ * How long what was read is used while notices of changes arrive. What polls read of a device, once a minute (unsent documents, a subscription),
+ * changes without one.
  */
-const AGES_MS: Ages = { place: 30_000, device: 5_000 };
+const AGE_MS = 30_000;
+/**
+ * The same where it is not certain that every notice of what was committed before so long ago has arrived. A device at rest relies on it:
+ * delete-device.ts.
+ */
+const UNCERTAIN_AGE_MS = 5_000;
 /** The same while no notices arrive. */
 const DEAF_AGE_MS = 1_000;
 /** Of a branch or a group; more than any shop has, and a bound for what a route costs. */
@@ -109,18 +108,21 @@ export class PlaceDirectory implements OnApplicationBootstrap, OnApplicationShut
 
   constructor(
     private readonly prisma: SalesDatabase,
-    { databaseUrl, ages = AGES_MS }: { databaseUrl: string; ages?: Ages },
+    { databaseUrl, ageMs = AGE_MS }: { databaseUrl: string; ageMs?: number },
     logger: Logger,
   ) {
-    const ageOf = (ms: number) => (): number => (this.channel.isListening ? ms : DEAF_AGE_MS);
-    const ofMerchant = { max: MAX_CACHED, scopeOf: scopeOfMerchant, maxAgeMs: ageOf(ages.place) };
+    const maxAgeMs = (): number => {
+      if (!this.channel.isListening) return DEAF_AGE_MS;
+      return performance.now() - this.channel.deliveredUntilMs < UNCERTAIN_AGE_MS ? ageMs : UNCERTAIN_AGE_MS;
+    };
+    const ofMerchant = { max: MAX_CACHED, scopeOf: scopeOfMerchant, maxAgeMs };
     const ofId = { ...ofMerchant, keyOf: ({ id }: Neighbourhood) => id };
     this.places = new NotifiedCache({
       ...{ ...ofMerchant, keyOf: keyOfPlace },
       read: (group) => this.readPlaces(group),
     });
     this.devices = new NotifiedCache({
-      ...{ max: MAX_CACHED, keyOf: ({ id }) => id, scopeOf: ({ id }) => id, maxAgeMs: ageOf(ages.device) },
+      ...{ max: MAX_CACHED, keyOf: ({ id }) => id, scopeOf: ({ id }) => id, maxAgeMs },
       read: (group) => this.readDevices(group.map(({ id }) => id)),
     });
     this.branches = new NotifiedCache({ ...ofId, read: (group) => this.readNeighbours(group, 'branch') });
