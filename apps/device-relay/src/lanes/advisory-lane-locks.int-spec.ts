@@ -76,6 +76,16 @@ describe('two relays and the lane lock', () => {
   });
 });
 
+test('a relay that stood still for seconds holds nothing until its session has answered again', () =>
+  withLocksBehind(0, async (locks) => {
+    const held = (await locks.tryTake(79_101))!;
+    expect(held.isHeld()).toBe(true);
+    standStill(5_500);
+    expect(held.isHeld()).toBe(false);
+    await untilTrue(() => held.isHeld(), 'it has answered');
+    await held.release();
+  }));
+
 describe('a lane that is released and looked at', () => {
   let locks: AdvisoryLaneLocks;
   let ofDevice: number;
@@ -279,6 +289,11 @@ async function withLocksBehind(
     await locks.onApplicationShutdown();
     await line.close();
   }
+}
+
+/** As a process does that was stopped, or whose machine was. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 async function terminate(pid: number): Promise<void> {

@@ -10,7 +10,8 @@ import {
   type WatchedSession,
 } from '#database';
 import { LANE_LOCK_SPACE, SETTLE_GRACE_SECONDS } from '#ledger';
-import { endsWithin, type Logger } from '#runtime';
+import { endsWithin, systemClock, type Logger } from '#runtime';
+import { beginConfirmation } from './lane-timing.js';
 import type { LaneLockHandle, LaneLocks } from './ports.js';
 
 /** How long a session that is over may take to close before the next one begins. */
@@ -58,6 +59,8 @@ class Session {
   backend: Backend = { pid: 0, startedAt: '' };
   serverStartedAt = '';
   alive = false;
+  /** It has answered lately. */
+  isConfirmed = (): boolean => false;
   /** When a heartbeat was last sent, by `performance.now()`. */
   beatenMs = -Infinity;
   /** Resolves when the session is lost or given up. */
@@ -84,12 +87,21 @@ class Session {
     return this.requests.one({ lockNumber, act });
   }
 
+  /** @returns when it has answered */
+  async beat(): Promise<void> {
+    const confirmation = beginConfirmation(systemClock);
+    await this.client.query('SELECT 1');
+    this.isConfirmed = confirmation;
+  }
+
   private async ask(group: readonly LockRequest[]): Promise<(boolean | null)[]> {
+    const confirmation = beginConfirmation(systemClock);
     const { rows } = await this.client.query<{ lane: number; answer: boolean | null }>({
       name: 'take-and-release-lanes',
       text: TAKE_AND_RELEASE,
       values: [LANE_LOCK_SPACE, group.map(({ lockNumber }) => lockNumber), group.map(({ act }) => act), this.relayId],
     });
+    this.isConfirmed = confirmation;
     const answers = new Map(rows.map(({ lane, answer }) => [lane, answer]));
     return group.map(({ lockNumber }) => answers.get(lockNumber) ?? null);
   }
@@ -152,7 +164,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       lockNumber,
       backendPid: session.backend.pid,
       serverStartedAt: session.serverStartedAt,
-      isHeld: () => session.alive,
+      isHeld: () => session.alive && session.isConfirmed(),
       release: async () => {
         await this.letGo(session, lockNumber, 'release');
       },
@@ -230,7 +242,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     if (client.isBusy || (this.inHand.size === 0 && restedMs < HEARTBEAT_AT_REST_MS - HEARTBEAT_MS / 2)) return;
     session.beatenMs = performance.now();
     try {
-      await client.query('SELECT 1');
+      await session.beat();
     } catch (error) {
       // The connection has ended by itself, and the session with it.
       this.logger.debug({ err: error }, 'the lock session did not answer');

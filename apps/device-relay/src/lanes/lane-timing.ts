@@ -11,6 +11,11 @@ const SEND_GUARD_MS = 1_000;
  * Whatever would make it harmful (a final refusal, parking, another module) takes a settle time or a person.
  */
 const REPEAT_GUARD_MS = 10_000;
+/**
+ * For so long a lane lock counts as held after its session was asked last and has answered. Within it, nothing that another relay has found out
+ * meanwhile is final: a final refusal takes a settle time.
+ */
+const CONFIRMED_FOR_MS = 5_000;
 const JITTER = 0.2;
 
 /** How long to wait after the nth failure in a row (from 1), spread by ±20 % so that lanes do not march in step. */
@@ -30,6 +35,14 @@ export function beginSendGuard(clock: Clock): () => boolean {
 
 export function beginRepeatGuard(clock: Clock): () => boolean {
   return beginGuard(clock, REPEAT_GUARD_MS);
+}
+
+/**
+ * Begun before the session of lane locks is asked, in force once it has answered. A process that stood still does not know yet that its session is gone: a
+ * repetition that it begins then would come after a successor has proven that nothing is registered.
+ */
+export function beginConfirmation(clock: Clock): () => boolean {
+  return beginGuard(clock, CONFIRMED_FOR_MS);
 }
 
 function beginGuard(clock: Clock, longestMs: number): () => boolean {

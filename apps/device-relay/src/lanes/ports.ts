@@ -154,7 +154,7 @@ export type IdentitySaved = 'saved' | 'terminal_taken' | 'claimed_elsewhere';
 
 /** A lane lock in hand. */
 export interface LaneLockHandle extends LaneLock {
-  /** False as soon as this process knows that the session is gone. */
+  /** False as soon as this process knows that the session is gone, and while it has not heard of it for seconds. */
   isHeld(): boolean;
   release(): Promise<void>;
   /**

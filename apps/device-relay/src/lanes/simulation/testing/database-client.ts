@@ -1,3 +1,4 @@
+import { beginConfirmation } from '../../lane-timing.js';
 import type { LaneLockHandle, LaneLocks, LaneStore } from '../../ports.js';
 import type { Chance } from './chance.js';
 import type { LaneLedger } from './ledger.js';
@@ -120,11 +121,18 @@ export function storeOver(ledger: LaneLedger, relayId: string, send: <T>(apply: 
   };
 }
 
+/** As the relay's. */
+const HEARTBEAT_MS = 1_000;
+
 interface Session {
   pid: number;
   /** The client's view. */
   alive: boolean;
   onServer: boolean;
+  /** The server that answers is not the one that the others use any more: a standby was promoted beside it. */
+  isElsewhere: boolean;
+  /** It has answered lately. */
+  isConfirmed: () => boolean;
   /** Calls that hang until the client detects that no answer will come. */
   hanging: (() => void)[];
 }
@@ -142,11 +150,14 @@ export class SimulatedLocks implements LaneLocks {
     this.connect();
   }
 
-  /** The server ends the session now; the client learns it later, the locks are free at once. */
-  loseSession(learnsAfterMs: number): void {
+  /**
+   * The server ends the session now; the client learns it later, the locks are free at once.
+   * @param isElsewhere whoever is asked for the session goes on to answer
+   */
+  loseSession(learnsAfterMs: number, isElsewhere = false): void {
     const { session, server } = this;
     if (!session?.onServer) return;
-    session.onServer = false;
+    Object.assign(session, { onServer: false, isElsewhere });
     server.endSession(session.pid);
     server.time.after(learnsAfterMs, () => this.caller.enter(() => this.learn(session)));
   }
@@ -188,7 +199,7 @@ export class SimulatedLocks implements LaneLocks {
       lockNumber,
       backendPid: session.pid,
       serverStartedAt: '',
-      isHeld: () => session.alive,
+      isHeld: () => session.alive && session.isConfirmed(),
       release: async () => {
         await letGo(() => null);
       },
@@ -229,6 +240,20 @@ export class SimulatedLocks implements LaneLocks {
       this.server.time.after(1_000, () => this.caller.enter(() => this.connect()));
       return;
     }
-    this.session = { pid: this.server.newPid(), alive: true, onServer: true, hanging: [] };
+    const isConfirmed = beginConfirmation(this.caller.clock);
+    this.session = {
+      ...{ pid: this.server.newPid(), alive: true, onServer: true, isElsewhere: false, isConfirmed },
+      hanging: [],
+    };
+    this.beat(this.session);
+  }
+
+  private beat(session: Session): void {
+    if (!session.alive || this.session !== session) return;
+    const confirmation = beginConfirmation(this.caller.clock);
+    const { time } = this.server;
+    if (session.onServer || session.isElsewhere)
+      time.after(1, () => this.caller.enter(() => (session.isConfirmed = confirmation)));
+    time.after(HEARTBEAT_MS, () => this.caller.enter(() => this.beat(session)));
   }
 }

@@ -58,7 +58,7 @@ function relaysFail(world: World): void {
     const relay = chance.pick(world.relays);
     const learnsS = chance.pick([chance.between(0, 0.1), chance.between(0.1, 15), chance.between(15, 600)]);
     world.fault('session lost', `${relay.id} learns after ${learnsS.toFixed(1)} s`);
-    relay.locks.loseSession(learnsS * 1_000);
+    relay.locks.loseSession(learnsS * 1_000, true);
   });
 }
 

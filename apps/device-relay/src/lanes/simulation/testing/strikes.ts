@@ -49,7 +49,7 @@ function forLong(world: World, relay: SimulatedRelay): void {
 /** It works on, and so does the one who takes its lanes. */
 function unnoticed(world: World, relay: SimulatedRelay): void {
   world.fault('session lost', `${relay.id} unnoticed`);
-  relay.locks.loseSession(world.chance.between(1_000, 600_000));
+  relay.locks.loseSession(world.chance.between(1_000, 600_000), true);
   wakeOthers(world, relay);
 }
 
