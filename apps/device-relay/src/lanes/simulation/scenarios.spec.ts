@@ -171,6 +171,25 @@ describe('registers without keys', () => {
 describe('registers with keys', () => {
   const KEYED = { keyed: true };
 
+  test('one that is exchanged again before its lane has met it registers nothing that was sent again for the one before', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', KEYED);
+    stage.script.push({ fate: 'lost answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(100, () => park({ mustSettle: false }));
+    await stage.runFor(90);
+    stage.ledger.setDeviceState('dev-1', 'replaced', 'a test');
+    stage.ledger.adopt('dev-1');
+    // As the module that stands there knows its key.
+    stage.ledger.sendAgain(receipt);
+    register.replaceModule();
+    stage.relays[0]!.wake('dev-1');
+    await stage.runFor(30);
+    expect([receipt.status, stage.attemptsOf('dev-1')]).toEqual(['unknown', 1]);
+    stage.ledger.sendAgain(receipt);
+    expect(receipt.status).toBe('accepted');
+  });
+
   test('on a slow line an unclear answer is resolved at once all the same', async () => {
     stage = new Stage();
     stage.addDevice('dev-1', { ...KEYED, lagMs: 2_000 });
