@@ -1,4 +1,4 @@
--- Releases a lane that this session holds, and then looks whether something is due there for this relay: what was committed before, its bell having rung in
+-- Releases a lane that this session holds, and then asks whether something is due there for this relay: what was committed before, its bell having rung in
 -- vain while the lane was held, is seen, as each statement of a volatile function has a snapshot of its own. Null: a table is being changed (a migration),
 -- and the session, on which all lanes of a relay are taken, waits for nothing; the lane is to be read as usual. The plan
 -- does not depend on statistics, as in the functions of migration lane_reads: without sorts, one index alone has the order of a lane.

@@ -218,7 +218,7 @@ describe('against the intent to send', () => {
   let laneLock: LaneLockHandle;
   beforeAll(async () => {
     const { started } = await rig.one('SELECT pg_postmaster_start_time()::text AS started');
-    const held = { isHeld: () => true, release: () => Promise.resolve(), releaseAndLook: () => Promise.resolve(null) };
+    const held = { isHeld: () => true, release: () => Promise.resolve(), releaseAndAsk: () => Promise.resolve(null) };
     laneLock = { lockNumber: 0, backendPid: 0, serverStartedAt: String(started), ...held };
   });
   const intent = (receiptId: string, deviceId: string, attemptId: string) => ({

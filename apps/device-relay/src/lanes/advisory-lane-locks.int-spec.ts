@@ -86,7 +86,7 @@ test('a relay that stood still for seconds holds nothing until its session has a
     await held.release();
   }));
 
-describe('a lane that is released and looked at', () => {
+describe('a lane that is released and asked about', () => {
   let locks: AdvisoryLaneLocks;
   let ofDevice: number;
 
@@ -105,9 +105,9 @@ describe('a lane that is released and looked at', () => {
 
   afterAll(() => locks.onApplicationShutdown());
 
-  const releasedAndLooked = async (): Promise<boolean | null> => {
+  const releasedAndAsked = async (): Promise<boolean | null> => {
     const held = (await locks.tryTake(ofDevice))!;
-    const isDueThere = await held.releaseAndLook();
+    const isDueThere = await held.releaseAndAsk();
     expect(await rows.locksHeldBy(held)).toBe(0);
     return isDueThere;
   };
@@ -131,57 +131,55 @@ describe('a lane that is released and looked at', () => {
     if (statement !== '') await rows.createReceipt();
     await rows.sql.query(statement);
     expect(isDue(await rows.ours.read(rows.deviceId, 1))).toBe(expected);
-    expect(await releasedAndLooked()).toBe(expected);
+    expect(await releasedAndAsked()).toBe(expected);
   });
 
   test('is due where an attempt is open', async () => {
     await rows.holdLane();
     expect(await rows.ours.openAttempt(rows.intent(await rows.createReceipt()))).toBe('opened');
     await rows.session.end();
-    expect(await releasedAndLooked()).toBe(true);
+    expect(await releasedAndAsked()).toBe(true);
   });
 
-  test('is looked at as it is after its release, not as it was before', async () => {
+  test('is asked about as it is after its release, not as it was before', async () => {
     const slow = new pg.Client({ connectionString: rows.database.adminUrl });
     await slow.connect();
     try {
-      // Between release and look, others come with a receipt and find the lane free.
+      // Between the release and the question, others come with a receipt and find the lane free.
       await slow.query(`CREATE SCHEMA slow CREATE TABLE released (); 
         CREATE FUNCTION slow.pg_advisory_unlock(a integer, b integer) RETURNS boolean LANGUAGE plpgsql AS $$
           BEGIN PERFORM pg_sleep(0.5); RETURN true; END $$;
         SET search_path = slow, pg_catalog, public`);
-      const looked = slow.query<{ is_due: boolean }>("SELECT release_lane(1, $1, 'rly_ours', 10) AS is_due", [
-        ofDevice,
-      ]);
+      const asked = slow.query<{ is_due: boolean }>("SELECT release_lane(1, $1, 'rly_ours', 10) AS is_due", [ofDevice]);
       await delay(100);
       await rows.createReceipt();
-      expect((await looked).rows).toEqual([{ is_due: true }]);
+      expect((await asked).rows).toEqual([{ is_due: true }]);
     } finally {
       await slow.query('DROP SCHEMA slow CASCADE');
       await slow.end();
     }
   });
 
-  test('is not looked at while a table is being changed: no lane waits for that', async () => {
+  test('is not asked about while a table is being changed: no lane waits for that', async () => {
     await rows.createReceipt();
     const migration = new pg.Client({ connectionString: rows.database.adminUrl });
     await migration.connect();
     try {
       await migration.query('BEGIN; LOCK TABLE receipts IN ACCESS EXCLUSIVE MODE');
-      expect(await releasedAndLooked()).toBeNull();
+      expect(await releasedAndAsked()).toBeNull();
     } finally {
       await migration.query('ROLLBACK');
       await migration.end();
     }
     expect(locks.isConnected).toBe(true);
-    expect(await releasedAndLooked()).toBe(true);
+    expect(await releasedAndAsked()).toBe(true);
   });
 
-  test('is not looked at where the session is gone', async () => {
+  test('is not asked about where the session is gone', async () => {
     const held = (await locks.tryTake(ofDevice))!;
     await terminate(held.backendPid);
     await untilTrue(() => !held.isHeld(), 'its holder knows');
-    expect(await held.releaseAndLook()).toBeNull();
+    expect(await held.releaseAndAsk()).toBeNull();
     await untilTrue(() => locks.isConnected, 'the next session is there');
   });
 });

@@ -35,8 +35,8 @@ interface Backend {
 
 interface LockRequest {
   lockNumber: number;
-  /** `look`: it is released, and looked at after that. */
-  act: 'take' | 'release' | 'look';
+  /** `ask`: it is released, and after that asked about. */
+  act: 'take' | 'release' | 'ask';
 }
 
 /**
@@ -44,7 +44,7 @@ interface LockRequest {
  * person holds all lanes (npm run cli -- restore begin) none is taken.
  */
 const TAKE_AND_RELEASE = `
-  SELECT w.lane, CASE WHEN w.act = 'look' THEN release_lane($1, w.lane, $4, ${SETTLE_GRACE_SECONDS})
+  SELECT w.lane, CASE WHEN w.act = 'ask' THEN release_lane($1, w.lane, $4, ${SETTLE_GRACE_SECONDS})
                       WHEN w.act = 'release' THEN pg_advisory_unlock($1, w.lane)
                       WHEN held.all_lanes THEN false
                       ELSE pg_try_advisory_lock($1, w.lane) END AS answer
@@ -82,7 +82,7 @@ class Session {
     this.settleOver();
   }
 
-  /** @returns whether the lane is this session's from now on; of a release, whether it was; of a look, whether something is due, null: unknown */
+  /** @returns whether the lane is this session's from now on; of a release, whether it was; of a question, whether something is due, null: unknown */
   request(lockNumber: number, act: LockRequest['act']): Promise<boolean | null> {
     return this.requests.one({ lockNumber, act });
   }
@@ -166,13 +166,13 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       serverStartedAt: session.serverStartedAt,
       isHeld: () => session.alive && session.isConfirmed(),
       release: async () => {
-        await this.letGo(session, lockNumber, 'release');
+        await this.giveBack(session, lockNumber, 'release');
       },
-      releaseAndLook: () => this.letGo(session, lockNumber, 'look'),
+      releaseAndAsk: () => this.giveBack(session, lockNumber, 'ask'),
     };
   }
 
-  private async letGo(session: Session, lockNumber: number, act: 'release' | 'look'): Promise<boolean | null> {
+  private async giveBack(session: Session, lockNumber: number, act: 'release' | 'ask'): Promise<boolean | null> {
     try {
       return session.alive ? await session.request(lockNumber, act) : null;
     } catch (error) {

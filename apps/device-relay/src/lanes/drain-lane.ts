@@ -60,7 +60,7 @@ export class DrainLane {
   /**
    * Without a place: bounded by nothing.
    *
-   * @param beforeLastRead called before the lane is looked at after its release: that sees whatever was committed until then
+   * @param beforeLastRead called before it is asked about the lane after its release: that sees whatever was committed until then
    */
   async drain(
     deviceId: string,
@@ -85,7 +85,7 @@ export class DrainLane {
       }
       // A receipt committed between our last read and the release found the lane busy: its bell rang in vain.
       beforeLastRead();
-      if (!((await laneLock.releaseAndLook()) ?? isDue(await this.store.read(deviceId, 1)))) return drained;
+      if (!((await laneLock.releaseAndAsk()) ?? isDue(await this.store.read(deviceId, 1)))) return drained;
       // While receipts leave the lane it is taken again at once; else a loop would spin.
       if (receipts === before || bound.left() <= 0) return { kind: 'more' };
     }
@@ -182,7 +182,7 @@ function isWhole({ openAttempt, waiting }: LaneSnapshot): boolean {
   return openAttempt === null && waiting.length < RECEIPTS_PER_READ;
 }
 
-/** What the lane lock says of a lane that it has released (`LaneLockHandle.releaseAndLook`). */
+/** What the lane lock says of a lane that it has released (`LaneLockHandle.releaseAndAsk`). */
 export function isDue(snapshot: LaneSnapshot | null): boolean {
   if (!snapshot) return false;
   const hasWork = snapshot.openAttempt !== null || snapshot.waiting.length > 0;

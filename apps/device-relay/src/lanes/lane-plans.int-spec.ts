@@ -184,14 +184,14 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
     await lane.closeRegistered(registered(third));
     await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
     await rows.createReceipt();
-    expect(await costOf('release_lane', lookAfterRelease)).toEqual([{ is_due: true }]);
+    expect(await costOf('release_lane', askAfterRelease)).toEqual([{ is_due: true }]);
     await rows.sql.query(`UPDATE receipts SET status = 'cancelled' WHERE status = 'accepted' AND device_id = 'dev_1'`);
-    expect(await costOf('release_lane', lookAfterRelease)).toEqual([{ is_due: false }]);
+    expect(await costOf('release_lane', askAfterRelease)).toEqual([{ is_due: false }]);
   }
 }
 
 /** Of a lane that is not held: nothing is released. */
-const lookAfterRelease = (): Promise<unknown> =>
+const askAfterRelease = (): Promise<unknown> =>
   prisma.$queryRaw`SELECT release_lane(1, l.lock_number, 'rly_ours', 10) AS is_due FROM lanes l WHERE l.device_id = 'dev_1'`;
 
 let documents = 500_000;

@@ -154,14 +154,14 @@ export type IdentitySaved = 'saved' | 'terminal_taken' | 'claimed_elsewhere';
 
 /** A lane lock in hand. */
 export interface LaneLockHandle extends LaneLock {
-  /** False as soon as this process knows that the session is gone, and while it has not heard of it for seconds. */
+  /** False as soon as this process knows that the session is gone, and while it has had no answer of it for seconds. */
   isHeld(): boolean;
   release(): Promise<void>;
   /**
-   * Releases, then looks whether something is due there: what was committed before the call is seen. Null: it was not looked, the lane is to
+   * Releases, then asks whether something is due there: what was committed before the call is seen. Null: it was not asked, the lane is to
    * be read.
    */
-  releaseAndLook(): Promise<boolean | null>;
+  releaseAndAsk(): Promise<boolean | null>;
 }
 
 export interface LaneLocks {

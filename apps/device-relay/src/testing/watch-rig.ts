@@ -223,8 +223,8 @@ export class WatchRig {
           serverStartedAt: '',
           isHeld: () => true,
           release,
-          // Not looked at: a lane is read after its release.
-          releaseAndLook: () => release().then(() => null),
+          // Not asked: a lane is read after its release.
+          releaseAndAsk: () => release().then(() => null),
         };
         return Promise.resolve(laneLock);
       },

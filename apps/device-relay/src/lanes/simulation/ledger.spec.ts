@@ -40,7 +40,7 @@ const rig: LaneStoreRig = {
   },
   laneLock: () => ({
     ...{ lockNumber: LOCK_NUMBER, backendPid: SESSION, serverStartedAt: '' },
-    ...{ isHeld: () => true, release: () => Promise.resolve(), releaseAndLook: () => Promise.resolve(null) },
+    ...{ isHeld: () => true, release: () => Promise.resolve(), releaseAndAsk: () => Promise.resolve(null) },
   }),
   begin: () => {
     const trace = new Trace();

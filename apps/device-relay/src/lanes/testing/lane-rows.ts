@@ -34,7 +34,7 @@ export class LaneRows {
     serverStartedAt: '',
     isHeld: () => true,
     release: () => Promise.resolve(),
-    releaseAndLook: () => Promise.resolve(null),
+    releaseAndAsk: () => Promise.resolve(null),
   };
   session: pg.Client;
   readonly prisma: PrismaService;

@@ -152,7 +152,7 @@ export class SimulatedLocks implements LaneLocks {
 
   /**
    * The server ends the session now; the client learns it later, the locks are free at once.
-   * @param isElsewhere whoever is asked for the session goes on to answer
+   * @param isElsewhere its heartbeats are answered all the same
    */
   loseSession(learnsAfterMs: number, isElsewhere = false): void {
     const { session, server } = this;
@@ -187,10 +187,10 @@ export class SimulatedLocks implements LaneLocks {
   private handleOn(session: Session, lockNumber: number): LaneLockHandle {
     const { ledger, chance } = this.server;
     const { locks } = ledger;
-    const letGo = async (look: () => boolean | null): Promise<boolean | null> => {
+    const giveBack = async (question: () => boolean | null): Promise<boolean | null> => {
       const answer = await this.ask(session, () => {
         if (locks.get(lockNumber) === session.pid) locks.delete(lockNumber);
-        return look();
+        return question();
       });
       this.inHand.delete(lockNumber);
       return answer;
@@ -201,10 +201,10 @@ export class SimulatedLocks implements LaneLocks {
       serverStartedAt: '',
       isHeld: () => session.alive && session.isConfirmed(),
       release: async () => {
-        await letGo(() => null);
+        await giveBack(() => null);
       },
-      // Now and then a table is being changed, and it is not looked.
-      releaseAndLook: () => letGo(() => (chance.happens(0.1) ? null : ledger.isDue(this.relayId, lockNumber))),
+      // Now and then a table is being changed, and it is not asked.
+      releaseAndAsk: () => giveBack(() => (chance.happens(0.1) ? null : ledger.isDue(this.relayId, lockNumber))),
     };
   }
 

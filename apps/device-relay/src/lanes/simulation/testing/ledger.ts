@@ -124,7 +124,7 @@ export class LaneLedger {
     };
   }
 
-  /** As release_lane looks. */
+  /** As release_lane asks. */
   isDue(relayId: string, lockNumber: number): boolean {
     for (const [deviceId, lane] of this.lanes)
       if (lane.lockNumber === lockNumber) return isDue(this.read(relayId, deviceId, 1));
