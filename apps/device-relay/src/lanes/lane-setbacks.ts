@@ -41,14 +41,19 @@ export class LaneSetbacks {
     return this.wait(lane, BLOCKED_RETRY_MS, reason);
   }
 
-  /** Another fiscal module stands there: no answer of it proves anything, only an operator can decide. */
+  /**
+   * Another fiscal module stands there: no answer of it proves anything, only an operator can decide. Who does not hold the lane any more (it stood
+   * still) compares with a register of long ago: another relay may have seen the exchange, and a person adopted it.
+   */
   async replaced(lane: LaneInHand, reason: string): Promise<Step> {
+    if (!lane.laneLock.isHeld()) return { kind: 'stop' };
     await this.store.setDeviceState(lane.device.id, 'replaced', reason);
     return { kind: 'stop' };
   }
 
   /** Another merchant holds this terminal: nothing is sent before that is proven, or decided by the platform's operator. */
   async claimedElsewhere(lane: LaneInHand, terminalId: string | null): Promise<Step> {
+    if (!lane.laneLock.isHeld()) return { kind: 'stop' };
     await this.store.setDeviceState(lane.device.id, 'claimed_elsewhere', claimedElsewhereReason(terminalId ?? ''));
     return { kind: 'stop' };
   }

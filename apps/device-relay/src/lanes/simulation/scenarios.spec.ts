@@ -190,6 +190,35 @@ describe('registers with keys', () => {
     expect(receipt.status).toBe('accepted');
   });
 
+  test('a relay that stood still while its register was exchanged and adopted does not stop the lane again', async () => {
+    stage = new Stage(2);
+    const [frozen, other] = stage.relays;
+    const register = stage.addDevice('dev-1', KEYED);
+    stage.accept('dev-1');
+    // Who is there is asked anew after this.
+    await stage.runFor(90);
+    const status = register.status.bind(register);
+    register.status = () => {
+      register.status = status;
+      frozen?.process.pause();
+      frozen?.locks.loseSession(122_000);
+      const answer = status();
+      register.replaceModule();
+      return answer;
+    };
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(10);
+    expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
+    stage.ledger.adopt('dev-1');
+    other?.wake('dev-1');
+    await stage.runFor(5);
+    expect(receipt.status).toBe('registered');
+    await stage.runFor(100);
+    frozen?.process.goOn(false);
+    await stage.runFor(30);
+    expect(stage.ledger.devices.get('dev-1')!.state).toBe('online');
+  });
+
   test('on a slow line an unclear answer is resolved at once all the same', async () => {
     stage = new Stage();
     stage.addDevice('dev-1', { ...KEYED, lagMs: 2_000 });
