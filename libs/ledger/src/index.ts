@@ -119,6 +119,7 @@ export {
   forgetRegister,
   isMetBy,
   lockLane,
+  noteMet,
   postponeLane,
   raiseLaneSequence,
   saveReading,

@@ -134,6 +134,19 @@ describe('a lane that is released and asked about', () => {
     expect(await releasedAndAsked()).toBe(expected);
   });
 
+  test('is not due by a claim that its attempt has left behind', async () => {
+    await rows.sql.query(
+      `INSERT INTO attempt_claims (device_id, attempt_id, receipt_id, created_at) VALUES ($1, 'att_gone', 'rcp_gone', now())`,
+      [rows.deviceId],
+    );
+    try {
+      expect(isDue(await rows.ours.read(rows.deviceId, 1))).toBe(false);
+      expect(await releasedAndAsked()).toBe(false);
+    } finally {
+      await rows.sql.query('DELETE FROM attempt_claims');
+    }
+  });
+
   test('is due where an attempt is open', async () => {
     await rows.holdLane();
     expect(await rows.ours.openAttempt(rows.intent(await rows.createReceipt()))).toBe('opened');

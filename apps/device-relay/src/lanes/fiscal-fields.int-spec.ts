@@ -217,6 +217,9 @@ describe('what may be registered already and is sent again by a person', () => {
     server.requests.filter(({ head }) => head.startsWith('POST /receipts')).map(({ body }) => body);
 
   async function sendAgain(id: string): Promise<void> {
+    // Its lane has met the register: what was sent again before that waits for a person once more.
+    const met = { terminalId: RECEIPT.terminalId, journalId: 'jrn-1', sequence: 40, reading: null };
+    await rows.sql.query('UPDATE lanes SET baseline = $1', [JSON.stringify(met)]);
     const intent = { ...rows.intent(id), request: Buffer.from(bytes) };
     expect(await rows.ours.openAttempt(intent)).toBe('opened');
     await rows.sql.query(`UPDATE attempts SET state = 'not_registered', outcome = '{"resolution": {}}'`);

@@ -8,6 +8,7 @@ import {
   holdBackUnproven,
   isMetBy,
   lockLane,
+  noteMet,
   type Statements,
   type TerminalClaim,
 } from '#ledger';
@@ -66,8 +67,8 @@ export class LaneDevices {
   }
 
   /**
-   * A register with keys of which the lane knows nothing: the first one, or a module that was adopted. Between the adoption and this moment a
-   * person may have had a receipt sent again, and the register may have been exchanged once more.
+   * A register of which the lane knows nothing: the first one, or a module that was adopted. Between the adoption and this moment a person may have
+   * had a receipt sent again, relying on keys, and the register may have been exchanged once more.
    */
   private async meet(identity: Identity): Promise<void> {
     const { deviceId, baseline } = identity;
@@ -76,7 +77,10 @@ export class LaneDevices {
       const isNew = (await writeIdentity(tx, identity, isMetBy(deviceId, baseline))) === 0;
       if (!isNew) return;
       await writeIdentity(tx, identity, Prisma.sql`true`);
-      await holdBackUnproven(tx, deviceId, HELD_BACK);
+      const keyedOnly = baseline.journalId === null;
+      await holdBackUnproven(tx, deviceId, HELD_BACK, { keyedOnly });
+      // One without keys is not known by what it says of itself: what is decided from now on would be held back again.
+      if (keyedOnly) await noteMet(tx, deviceId, baseline);
     });
   }
 

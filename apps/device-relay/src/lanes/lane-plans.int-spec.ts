@@ -183,6 +183,9 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
     expect(groups()).toBe(before + 1);
     await lane.closeRegistered(registered(third));
     await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
+    expect(await costOf('saveIdentity', () => lane.saveIdentity('dev_1', { ...BASELINE, journalId: null }, []))).toBe(
+      'saved',
+    );
     await rows.createReceipt();
     expect(await costOf('release_lane', askAfterRelease)).toEqual([{ is_due: true }]);
     await rows.sql.query(`UPDATE receipts SET status = 'cancelled' WHERE status = 'accepted' AND device_id = 'dev_1'`);

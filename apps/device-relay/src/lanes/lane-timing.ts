@@ -12,8 +12,8 @@ const SEND_GUARD_MS = 1_000;
  */
 const REPEAT_GUARD_MS = 10_000;
 /**
- * For so long a lane lock counts as held after its session was asked last and has answered. Within it, nothing that another relay has found out
- * meanwhile is final: a final refusal takes a settle time.
+ * For so long a lane lock counts as held after its session was asked last and has answered. Within it and the guard of a
+ * repetition, nothing that another relay has found out meanwhile is final where the settle time is fifteen seconds or more (two minutes by default).
  */
 const CONFIRMED_FOR_MS = 5_000;
 const JITTER = 0.2;

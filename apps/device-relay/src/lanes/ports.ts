@@ -137,7 +137,7 @@ export interface LaneStore {
    * The lane is settled: it goes on from this reading. Only while the lane lock is still this session's: a successor may
    * have parked another attempt, whose settling this must not end.
    */
-  endSettle(deviceId: string, baseline: Baseline, laneLock: LaneLockHandle): Promise<void>;
+  endSettle(deviceId: string, baseline: Baseline | null, laneLock: LaneLockHandle): Promise<void>;
   saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): Promise<void>;
   /** Another program sells there too: matches of counters prove nothing any more. */
   markShared(deviceId: string, reason: string): Promise<void>;

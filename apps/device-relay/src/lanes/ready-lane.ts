@@ -40,23 +40,21 @@ export class ReadyLane {
   }
 
   /** A parked request may still sleep on its way; it would pass for the next receipt. Null when nothing is to be waited for. */
-  private async settleAfterParking(lane: LaneInHand, { mustSettle }: LaneSnapshot): Promise<Step | null> {
+  private async settleAfterParking(lane: LaneInHand, { mustSettle, baseline }: LaneSnapshot): Promise<Step | null> {
     if (!mustSettle) return null;
     const settled = await this.settler.settle(lane, 'parked', lane.baseline);
     if (settled.kind === 'waiting') return settled.step;
     if (settled.kind === 'keyed') {
       // The parked request would be known by its key and match no other receipt.
       this.checkedAt.delete(lane.device.id);
-      await this.store.endSettle(lane.device.id, settled.baseline, lane.laneLock);
+      // Who it is, the lane notes when it recognises it: where it knows nothing yet, more belongs to that (`saveIdentity`).
+      await this.store.endSettle(lane.device.id, null, lane.laneLock);
       return { kind: 'reread' };
     }
     if (!sameReading(settled.first, settled.second))
       return this.setbacks.retryLater(lane, 'the counters never came to rest');
-    await this.store.endSettle(
-      lane.device.id,
-      { ...settled.baseline, sequence: lane.baseline.sequence },
-      lane.laneLock,
-    );
+    const from = baseline === null ? null : { ...settled.baseline, sequence: lane.baseline.sequence };
+    await this.store.endSettle(lane.device.id, from, lane.laneLock);
     return { kind: 'reread' };
   }
 

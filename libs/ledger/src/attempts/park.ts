@@ -61,10 +61,19 @@ export async function parkAttemptsOfTerminal(tx: Statements, terminalId: string,
 
 /**
  * The module of a device was replaced, or is met for the first time since: what waits in its lane and may be registered in the old one is out of the lane again, with an
- * attempt that a person decides. @returns the receipts
+ * attempt that a person decides.
+ *
+ * @param keyedOnly what was sent to a register with keys: without them nothing was relied on but the person's word
+ * @returns the receipts
  */
-export async function holdBackUnproven(tx: Statements, deviceId: string, why: string): Promise<string[]> {
-  const attempts = [...(await lockUnproven(tx, deviceId)), ...(await attemptsForCopied(tx, deviceId))];
+export async function holdBackUnproven(
+  tx: Statements,
+  deviceId: string,
+  why: string,
+  { keyedOnly }: { keyedOnly: boolean } = { keyedOnly: false },
+): Promise<string[]> {
+  const unproven = await lockUnproven(tx, deviceId, keyedOnly);
+  const attempts = keyedOnly ? unproven : [...unproven, ...(await attemptsForCopied(tx, deviceId))];
   const heldBack: string[] = [];
   for (const attempt of attempts) if (await holdBack(tx, attempt, why)) heldBack.push(attempt.receiptId);
   return heldBack;
@@ -73,10 +82,11 @@ export async function holdBackUnproven(tx: Statements, deviceId: string, why: st
 type Unproven = Pick<ParkedAttempt, 'id' | 'receiptId'>;
 
 /** Of each receipt that waits in this lane the last attempt there that ended without proof, locked. */
-async function lockUnproven(tx: Statements, deviceId: string): Promise<Unproven[]> {
+async function lockUnproven(tx: Statements, deviceId: string, keyedOnly: boolean): Promise<Unproven[]> {
   const rows = await tx.$queryRaw<{ id: string; receipt_id: string }[]>`
     SELECT a.id, a.receipt_id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
      WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND a.device_id = ${deviceId} AND ${UNPROVEN_ATTEMPT}
+       AND (NOT ${keyedOnly}::bool OR a.baseline ->> 'journalId' IS NOT NULL)
      ORDER BY r.lane_place, a.number DESC FOR UPDATE OF a`;
   const lastOf = new Map<string, string>();
   for (const row of rows) if (!lastOf.has(row.receipt_id)) lastOf.set(row.receipt_id, row.id);

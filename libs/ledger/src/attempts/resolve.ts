@@ -27,12 +27,20 @@ export async function closeParked(
 }
 
 /**
- * Back into its lane, at the place that it had. False: it is not unknown any more. Whom the lane knows stays so until this has committed: a
- * register that it meets for the first time holds back what relies on the keys of the one before (`holdBackUnproven`), and must see it.
+ * Part of a statement that sends again what is `given`. Whom these lanes know stays so until it has committed: a register that one meets for the first
+ * time holds back what relies on the keys of the one before (`holdBackUnproven`), and must see it. Results of these lanes do not wait for it.
  */
+const LOCKED = Prisma.raw(`
+    locked AS MATERIALIZED (
+      SELECT l.device_id FROM lanes l WHERE l.device_id IN (SELECT a.device_id FROM attempts a JOIN given g ON g.id = a.id)
+       ORDER BY l.device_id FOR KEY SHARE OF l
+    )`);
+const IS_LOCKED = Prisma.raw('a.device_id IN (SELECT device_id FROM locked)');
+
+/** Back into its lane, at the place that it had, with the same lock. False: it is not unknown any more. */
 export async function sendAgain(tx: Statements, receiptId: string): Promise<boolean> {
   await tx.$queryRaw`
-    SELECT l.device_id FROM lanes l JOIN receipts r ON r.device_id = l.device_id WHERE r.id = ${receiptId} FOR SHARE OF l`;
+    SELECT l.device_id FROM lanes l JOIN receipts r ON r.device_id = l.device_id WHERE r.id = ${receiptId} FOR KEY SHARE OF l`;
   const moved = await tx.$executeRaw`
     UPDATE receipts r SET ${BACK.set} WHERE r.id = ${receiptId} AND ${BACK.from}`;
   return moved === 1;
@@ -44,7 +52,7 @@ export async function sendAgain(tx: Statements, receiptId: string): Promise<bool
  */
 export async function releaseCompared(database: Statements, attemptIds: readonly string[]): Promise<string[]> {
   const rows = await database.$queryRaw<{ device_id: string }[]>`
-    WITH released AS (${withEventIds(attemptIds)}), closed AS (
+    WITH given AS (${withEventIds(attemptIds)}), ${LOCKED}, closed AS (
       UPDATE attempts a
          SET ${COMPARED.set},
              outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('compared',
@@ -54,8 +62,8 @@ export async function releaseCompared(database: Statements, attemptIds: readonly
                || CASE WHEN EXISTS (SELECT FROM restore_checks c WHERE c.attempt_id = a.id AND c.method = 'counters'
                                        AND c.device_id = a.device_id)
                        THEN '{"proof": {"kind": "not_registered"}}'::jsonb ELSE '{}'::jsonb END
-        FROM released x WHERE a.id = x.id AND ${COMPARED.from}
-      RETURNING a.id, a.receipt_id, x.event_id
+        FROM given g WHERE a.id = g.id AND ${COMPARED.from} AND ${IS_LOCKED}
+      RETURNING a.id, a.receipt_id, g.event_id
     ), moved AS (
       UPDATE receipts r SET ${BACK_BY_COMPARISON.set}
         FROM closed WHERE r.id = closed.receipt_id AND ${BACK_BY_COMPARISON.from}
@@ -72,10 +80,10 @@ export async function giveBackHeld(
   resolution: Record<string, unknown>,
 ): Promise<number> {
   const moved = await tx.$queryRaw<{ id: string }[]>`
-    WITH given AS (${withEventIds(attemptIds)}), closed AS (
+    WITH given AS (${withEventIds(attemptIds)}), ${LOCKED}, closed AS (
       UPDATE attempts a SET ${ABSENT.set},
              outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
-        FROM given g WHERE a.id = g.id AND ${ABSENT.from} RETURNING a.id, a.receipt_id, g.event_id
+        FROM given g WHERE a.id = g.id AND ${ABSENT.from} AND ${IS_LOCKED} RETURNING a.id, a.receipt_id, g.event_id
     ), moved AS (
       UPDATE receipts r SET ${BACK.set}
         FROM closed WHERE r.id = closed.receipt_id AND ${BACK.from}

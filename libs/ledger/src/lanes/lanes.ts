@@ -1,4 +1,4 @@
-import { Prisma } from '#database';
+import { Prisma, UNPROVEN_ATTEMPT } from '#database';
 import type { Baseline, Calibration, ExpectedGrowth } from '#fiscal-domain';
 import { jsonOrNull, type Statements } from '../statements.js';
 import { isHeld, type LaneLock } from './lane-lock.js';
@@ -41,17 +41,17 @@ export async function beginSettle(
 }
 
 /**
- * The lane is settled: it goes on from this reading. Only while the lane lock is still this session's: a successor may
+ * The lane is settled: it goes on from this reading; null: from what it knows, which may be nothing. Only while the lane lock is still this session's: a successor may
  * have parked another attempt, whose settling this must not end.
  */
 export async function endSettle(
   database: Statements,
   deviceId: string,
-  baseline: Baseline,
+  baseline: Baseline | null,
   lock: LaneLock,
 ): Promise<void> {
   await database.$executeRaw`
-    UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = NULL, must_settle = false,
+    UPDATE lanes SET baseline = coalesce(${jsonOrNull(baseline)}::jsonb, baseline), last_known = NULL, must_settle = false,
                      settling_relay = NULL, settle_until = NULL, due_at = NULL, due_reason = NULL, updated_at = now()
      WHERE device_id = ${deviceId} AND ${isHeld(lock)}`;
 }
@@ -78,15 +78,29 @@ export function baselineOf(deviceId: string, baseline: Baseline, isMet: Prisma.S
      WHERE device_id = ${deviceId} AND ${baseline.journalId}::text IS NOT NULL AND ${isMet}`;
 }
 
-/** The lane knows this register, or it is one without a journal, of which it need not. */
+/** The lane knows a register; or this one has no journal, and nothing that waits there was sent to one with keys without proof of its end. */
 export function isMetBy(deviceId: string, { journalId }: Baseline): Prisma.Sql {
   return Prisma.sql`
-    (${journalId}::text IS NULL OR EXISTS (SELECT FROM lanes WHERE device_id = ${deviceId} AND baseline IS NOT NULL))`;
+    (EXISTS (SELECT FROM lanes WHERE device_id = ${deviceId} AND baseline IS NOT NULL)
+     OR (${journalId}::text IS NULL AND NOT EXISTS (
+           SELECT FROM lane_places(${deviceId}, 2147483647) w JOIN attempts a ON a.receipt_id = w.id
+            WHERE a.baseline ->> 'journalId' IS NOT NULL AND ${UNPROVEN_ATTEMPT})))`;
 }
 
-/** Until the transaction ends nothing is sent again there by a person's decision, and what was decided before is seen (`sendAgain`). */
+/**
+ * Until the transaction ends nothing is sent again there by a person's decision, and what was decided before is seen (attempts/resolve.ts). The device
+ * first, as every change of one has it.
+ */
 export async function lockLane(tx: Statements, deviceId: string): Promise<void> {
-  await tx.$queryRaw`SELECT device_id FROM lanes WHERE device_id = ${deviceId} FOR NO KEY UPDATE`;
+  await tx.$queryRaw`SELECT id FROM devices WHERE id = ${deviceId} FOR NO KEY UPDATE`;
+  await tx.$queryRaw`SELECT device_id FROM lanes WHERE device_id = ${deviceId} FOR UPDATE`;
+}
+
+/** A register without a journal is met: nothing of it is known but who it is. */
+export async function noteMet(tx: Statements, deviceId: string, { terminalId }: Baseline): Promise<void> {
+  const baseline: Baseline = { terminalId, journalId: null, sequence: null, reading: null };
+  await tx.$executeRaw`
+    UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now() WHERE device_id = ${deviceId}`;
 }
 
 /** A lane of a new device. One whose terminal was another merchant's may meet a request that sleeps there: without keys it is settled first. */

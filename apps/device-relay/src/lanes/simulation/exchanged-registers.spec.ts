@@ -12,24 +12,34 @@ function park(options: { mustSettle: boolean }): void {
   stage.ledger.closeUnknown({ attemptId: id, receiptId }, { baseline, why: 'parked' }, options);
 }
 
-test('one that is exchanged again before its lane has met it registers nothing that was sent again for the one before', async () => {
-  stage = new Stage();
-  const register = stage.addDevice('dev-1', KEYED);
-  stage.script.push({ fate: 'lost answer' });
-  const receipt = stage.accept('dev-1');
-  stage.at(100, () => park({ mustSettle: false }));
-  await stage.runFor(90);
-  stage.ledger.setDeviceState('dev-1', 'replaced', 'a test');
-  stage.ledger.adopt('dev-1');
-  // As the module that stands there knows its key.
-  stage.ledger.sendAgain(receipt);
-  register.replaceModule();
-  stage.relays[0]!.wake('dev-1');
-  await stage.runFor(30);
-  expect([receipt.status, stage.attemptsOf('dev-1')]).toEqual(['unknown', 1]);
-  stage.ledger.sendAgain(receipt);
-  expect(receipt.status).toBe('accepted');
-});
+test.each([
+  ['with keys', true, false],
+  ['with keys, whose lane has to settle first', true, true],
+  ['without keys', false, false],
+  ['without keys, whose lane has to settle first', false, true],
+])(
+  'one that is exchanged again, for one %s, before its lane has met it registers nothing that was sent again for the one before',
+  async (_what, keyed, mustSettle) => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', { ...KEYED });
+    stage.script.push({ fate: 'lost answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(100, () => park({ mustSettle: false }));
+    await stage.runFor(90);
+    stage.ledger.setDeviceState('dev-1', 'replaced', 'a test');
+    stage.ledger.adopt('dev-1');
+    // As the module that stands there knows its key.
+    stage.ledger.sendAgain(receipt);
+    register.kind.keyed = keyed;
+    register.replaceModule();
+    stage.ledger.laneOf('dev-1').mustSettle = mustSettle;
+    stage.relays[0]!.wake('dev-1');
+    await stage.runFor(300);
+    expect([receipt.status, stage.attemptsOf('dev-1')]).toEqual(['unknown', 1]);
+    stage.ledger.sendAgain(receipt);
+    expect(receipt.status).toBe('accepted');
+  },
+);
 
 test('a relay that stood still while its register was exchanged and adopted does not stop the lane again', async () => {
   stage = new Stage(2);

@@ -1,4 +1,4 @@
-import type { Rejection } from '#fiscal-domain';
+import type { Baseline, Rejection } from '#fiscal-domain';
 import { BASELINE } from './lane-rows.js';
 import type { LaneStoreRig } from './lane-store-contract.js';
 
@@ -50,10 +50,10 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
   describe('sent again by a person while nothing is known of the register', () => {
     const KEYED = { ...BASELINE, journalId: 'journal' };
     const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
-    const sentAgain = async (attemptId: string): Promise<string> => {
+    const sentAgain = async (attemptId: string, baseline = KEYED as Baseline): Promise<string> => {
       const id = await rig.createReceipt();
       await rig.ours.openAttempt({
-        ...{ attemptId, receiptId: id, deviceId: DEVICE, baseline: KEYED, laneLock: rig.laneLock() },
+        ...{ attemptId, receiptId: id, deviceId: DEVICE, baseline, laneLock: rig.laneLock() },
         request: Buffer.from(attemptId),
       });
       await rig.ours.closeUnknown({ attemptId, receiptId: id }, { why: 'no answer' }, { mustSettle: false });
@@ -71,10 +71,21 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       expect(await status(id)).toBe('accepted');
     });
 
-    test('it goes to one without keys as the person has decided', async () => {
-      const id = await sentAgain('att_m2');
+    test('it waits again when the lane meets one without keys, where it relied on keys, and once only', async () => {
+      const [id, other] = [await sentAgain('att_m2'), await sentAgain('att_m3', BASELINE)];
+      expect(await rig.ours.saveIdentity(DEVICE, BASELINE, [])).toBe('saved');
+      expect([await status(id), await status(other)]).toEqual(['unknown', 'accepted']);
+      await rig.sendAgain(id, 'att_m2');
       expect(await rig.ours.saveIdentity(DEVICE, BASELINE, [])).toBe('saved');
       expect(await status(id)).toBe('accepted');
+    });
+
+    test('the end of a settle time is no meeting', async () => {
+      const id = await sentAgain('att_m4');
+      await rig.ours.endSettle(DEVICE, null, rig.laneLock());
+      expect((await rig.ours.read(DEVICE, 5))?.baseline).toBeNull();
+      expect(await rig.ours.saveIdentity(DEVICE, KEYED, ['journal'])).toBe('saved');
+      expect(await status(id)).toBe('unknown');
     });
   });
 

@@ -103,7 +103,16 @@ export class Ledger extends LaneLedger {
         { mustSettle: !device.keyed },
       );
     this.holdBackUnproven(deviceId);
-    Object.assign(this.laneOf(deviceId), { baseline: null, lastKnown: null, calibration: null, dueAtMs: null });
+    // Another one of the same app may have a request of ours asleep; of one that has never been met nothing is known.
+    const mustSettle = this.laneOf(deviceId).mustSettle || device.journalId === null;
+    Object.assign(device, { terminalId: null, journalId: null });
+    Object.assign(this.laneOf(deviceId), {
+      mustSettle,
+      baseline: null,
+      lastKnown: null,
+      calibration: null,
+      dueAtMs: null,
+    });
     device.state = 'online';
     device.profile = { ...device.profile, sharing: 'shared' };
     this.note(`${deviceId} adopted`);

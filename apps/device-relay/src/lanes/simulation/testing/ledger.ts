@@ -11,7 +11,7 @@ import {
   type LateAnswer,
   type LateRegistration,
 } from '#ledger';
-import type { DeviceStateName } from '../../../devices/register.js';
+import { UNKNOWN_BASELINE, type DeviceStateName } from '../../../devices/register.js';
 import { isDue } from '../../drain-lane.js';
 import type { LaneLockHandle, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
@@ -272,11 +272,11 @@ export class LaneLedger {
     this.touch(deviceId, { dueAtMs: until, settlingRelay: relayId, settleUntilMs: until });
   }
 
-  endSettle(deviceId: string, baseline: Baseline, laneLock: LaneLockHandle): void {
+  endSettle(deviceId: string, baseline: Baseline | null, laneLock: LaneLockHandle): void {
     if (!this.holds(laneLock)) return;
-    this.note(`${deviceId} is settled at ${baseline.reading?.sequence}`);
+    this.note(`${deviceId} is settled at ${baseline?.reading?.sequence}`);
     const settled = { mustSettle: false, settlingRelay: null, settleUntilMs: null, dueAtMs: null };
-    this.touch(deviceId, { baseline, lastKnown: null, ...settled });
+    this.touch(deviceId, { ...(baseline && { baseline }), lastKnown: null, ...settled });
   }
 
   saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): void {
@@ -302,20 +302,27 @@ export class LaneLedger {
     for (const device of this.devices.values()) {
       if (device.id !== deviceId && terminalId !== null && device.terminalId === terminalId) return 'terminal_taken';
     }
-    const isNew = baseline.journalId !== null && this.laneOf(deviceId).baseline === null;
-    if (baseline.journalId !== null) this.touch(deviceId, { baseline });
-    if (isNew) this.holdBackUnproven(deviceId);
+    const isNew = this.laneOf(deviceId).baseline === null;
+    const keyedOnly = baseline.journalId === null;
+    if (!keyedOnly) this.touch(deviceId, { baseline });
+    const heldBack = isNew ? this.holdBackUnproven(deviceId, keyedOnly) : 0;
+    if (keyedOnly && heldBack > 0) this.touch(deviceId, { baseline: { ...UNKNOWN_BASELINE, terminalId } });
     Object.assign(this.devices.get(deviceId)!, { terminalId, journalId: baseline.journalId });
     return 'saved';
   }
 
-  holdBackUnproven(deviceId: string): void {
+  holdBackUnproven(deviceId: string, keyedOnly = false): number {
+    let heldBack = 0;
     for (const receipt of [...this.accepted.get(deviceId)!]) {
-      const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
+      const unproven = receipt.attempts.findLast(
+        (attempt) => isUnproven(attempt) && (!keyedOnly || attempt.baseline.journalId !== null),
+      );
       if (!unproven) continue;
+      heldBack += 1;
       moveAttempt(unproven, 'unknown');
       this.takeOut(receipt, 'held back');
     }
+    return heldBack;
   }
 
   protected takeOut(receipt: ReceiptRow, why: string): void {
