@@ -419,6 +419,17 @@ test('a receipt that is sent again at the moment at which its lane meets a regis
   expect(found).toEqual([{ status: 'unknown' }]);
 });
 
+test('a person who changes a device and the lane that meets its register do not wait for each other in a circle', async () => {
+  let meeting: Promise<unknown> = Promise.resolve();
+  await rows.prisma.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT id FROM devices WHERE id = ${rows.deviceId} FOR UPDATE`;
+    meeting = rows.ours.saveIdentity(rows.deviceId, { ...BASELINE, journalId: 'journal' }, ['journal']);
+    await waits(rows);
+    await tx.$queryRaw`SELECT device_id FROM lanes WHERE device_id = ${rows.deviceId} FOR UPDATE`;
+  });
+  expect(await meeting).toBe('saved');
+});
+
 /** Until a session of the relay waits for a lock. */
 async function waits({ sql }: LaneRows): Promise<void> {
   const isThere = async (): Promise<boolean> =>
