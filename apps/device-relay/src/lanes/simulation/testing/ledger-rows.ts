@@ -10,6 +10,8 @@ export interface DeviceRow {
   terminalId: string | null;
   journalId: string | null;
   keyed: boolean;
+  /** Its register is exchanged for one of another make now and then. */
+  changesMake?: boolean;
 }
 
 export interface LaneRow {

@@ -145,6 +145,9 @@ export class World {
   replace(register: RegisterModel): void {
     if (this.healed) return;
     this.fault('register replaced', register.deviceId);
+    const device = this.ledger.devices.get(register.deviceId)!;
+    // Now and then by one of another make: with keys in place of one without, or the other way round.
+    if (device.changesMake && this.chance.happens(0.3)) register.kind.keyed = device.keyed = !device.keyed;
     register.replaceModule();
   }
 
@@ -167,7 +170,15 @@ export class World {
     this.registers.set(id, register);
     const row = { ...DEFAULT_PROFILE, parkAfterMs: PARK_AFTER_MS, ...profile };
     this.ledger.addDevice(
-      { id, state: 'online', profile: row, terminalId: null, journalId: null, keyed: kind.keyed },
+      {
+        id,
+        state: 'online',
+        profile: row,
+        terminalId: null,
+        journalId: null,
+        keyed: kind.keyed,
+        changesMake: kind.keyed,
+      },
       lockNumber,
     );
   }
