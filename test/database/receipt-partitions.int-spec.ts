@@ -310,9 +310,9 @@ test('what an operator has hung on the table, and partitions would not have, is 
         'DROP POLICY everyone ON receipts',
       ],
       [
-        'the trigger receipts_change_legally',
-        'ALTER TABLE receipts DISABLE TRIGGER receipts_change_legally',
-        'ALTER TABLE receipts ENABLE TRIGGER receipts_change_legally',
+        'the trigger receipts_move_legally',
+        'ALTER TABLE receipts DISABLE TRIGGER receipts_move_legally',
+        'ALTER TABLE receipts ENABLE TRIGGER receipts_move_legally',
       ],
       ['the right SELECT of PUBLIC', 'GRANT SELECT ON receipts TO PUBLIC', 'REVOKE ALL ON receipts FROM PUBLIC'],
       [
