@@ -49,7 +49,7 @@ CREATE TRIGGER receipts_change_legally
   BEFORE UPDATE OF status, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence, recorded_fields, shift_number ON receipts
   FOR EACH ROW EXECUTE FUNCTION receipts_change_legally();
 
--- As in migration receipt_claims, with the condition of the trigger before it: nothing of the programs names these columns in an UPDATE.
+-- As in migration archive_of_receipts, with the condition of the trigger before it: nothing of the programs names these columns in an UPDATE.
 CREATE OR REPLACE FUNCTION receipts_claims_follow() RETURNS trigger
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$

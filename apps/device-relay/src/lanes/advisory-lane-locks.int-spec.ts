@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createLogger } from '#runtime';
 import { behindDelay, type DelayingProxy } from '../../../../test/system/delaying-proxy.js';
+import { standStill } from '../../../../libs/runtime/src/testing/stand-still.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
@@ -159,7 +160,7 @@ describe('a lane that is released and asked about', () => {
     await slow.connect();
     try {
       // Between the release and the question, others come with a receipt and find the lane free.
-      await slow.query(`CREATE SCHEMA slow CREATE TABLE released (); 
+      await slow.query(`CREATE SCHEMA slow;
         CREATE FUNCTION slow.pg_advisory_unlock(a integer, b integer) RETURNS boolean LANGUAGE plpgsql AS $$
           BEGIN PERFORM pg_sleep(0.5); RETURN true; END $$;
         SET search_path = slow, pg_catalog, public`);
@@ -300,11 +301,6 @@ async function withLocksBehind(
     await locks.onApplicationShutdown();
     await line.close();
   }
-}
-
-/** As a process does that was stopped, or whose machine was. */
-function standStill(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 async function terminate(pid: number): Promise<void> {

@@ -134,7 +134,7 @@ export interface LaneStore {
   /** Names this relay as the one that waits out a settle time; others keep off until 10 s after it. */
   beginSettle(deviceId: string, afterMs: number, reason: string): Promise<void>;
   /**
-   * The lane is settled: it goes on from this reading. Only while the lane lock is still this session's: a successor may
+   * The lane is settled: it goes on from this reading; null: from what it knows, which may be nothing. Only while the lane lock is still this session's: a successor may
    * have parked another attempt, whose settling this must not end.
    */
   endSettle(deviceId: string, baseline: Baseline | null, laneLock: LaneLockHandle): Promise<void>;

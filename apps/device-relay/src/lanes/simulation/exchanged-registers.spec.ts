@@ -6,12 +6,6 @@ let stage: Stage;
 
 afterEach(() => expect(stage.promises.broken).toEqual([]));
 
-/** An operator parks what is open on dev-1. */
-function park(options: { mustSettle: boolean }): void {
-  const { id, receiptId, baseline } = stage.ledger.openAttemptOf('dev-1')!;
-  stage.ledger.closeUnknown({ attemptId: id, receiptId }, { baseline, why: 'parked' }, options);
-}
-
 test.each([
   ['with keys', true, false],
   ['with keys, whose lane has to settle first', true, true],
@@ -24,7 +18,7 @@ test.each([
     const register = stage.addDevice('dev-1', { ...KEYED });
     stage.script.push({ fate: 'lost answer' });
     const receipt = stage.accept('dev-1');
-    stage.at(100, () => park({ mustSettle: false }));
+    stage.at(100, () => stage.park({ mustSettle: false }));
     await stage.runFor(90);
     stage.ledger.setDeviceState('dev-1', 'replaced', 'a test');
     stage.ledger.adopt('dev-1');
@@ -95,7 +89,7 @@ test.each([
   const register = stage.addDevice('dev-1', KEYED);
   stage.script.push({ fate: 'lost answer' });
   const receipt = stage.accept('dev-1');
-  stage.at(100, () => park({ mustSettle: false }));
+  stage.at(100, () => stage.park({ mustSettle: false }));
   await stage.runFor(90);
   // So that who is there has been asked just now.
   const other = stage.accept('dev-1');

@@ -7,12 +7,6 @@ let stage: Stage;
 
 afterEach(() => expect(stage.promises.broken).toEqual([]));
 
-/** An operator parks what is open on dev-1. */
-function park(options: { mustSettle: boolean }): void {
-  const { id, receiptId, baseline } = stage.ledger.openAttemptOf('dev-1')!;
-  stage.ledger.closeUnknown({ attemptId: id, receiptId }, { baseline, why: 'parked' }, options);
-}
-
 describe('registers without keys', () => {
   test('a phone that falls asleep over a request, between two checks of it, is settled anew when it wakes', async () => {
     stage = new Stage();
@@ -62,7 +56,7 @@ describe('registers without keys', () => {
     const parked = stage.accept('dev-1');
     const next = stage.accept('dev-1');
     stage.at(2_000, () => phone.sleep());
-    stage.at(5_000, () => park({ mustSettle: true }));
+    stage.at(5_000, () => stage.park({ mustSettle: true }));
     stage.at(1_000_000, () => phone.wake());
     await stage.runFor(2_000);
     expect(parked.status).toBe('unknown');
@@ -76,7 +70,7 @@ describe('registers without keys', () => {
     stage.script.push({ fate: 'late answer' });
     const receipt = stage.accept('dev-1');
     stage.at(5_000, () => {
-      park({ mustSettle: true });
+      stage.park({ mustSettle: true });
       stage.ledger.sendAgain(receipt);
     });
     await stage.runFor(600);
@@ -186,7 +180,7 @@ describe('registers with keys', () => {
     stage.script.push({ fate: 'late request', workMs: 30_000 });
     const receipt = stage.accept('dev-1');
     stage.at(1_000, () => phone.sleep());
-    stage.at(5_000, () => park({ mustSettle: false }));
+    stage.at(5_000, () => stage.park({ mustSettle: false }));
     stage.at(120_000, () => phone.wake());
     await stage.runFor(300);
     for (let after = 0; after < 3; after += 1) stage.accept('dev-1');

@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
+import { standStill } from '../../../../../libs/runtime/src/testing/stand-still.js';
 import { untilTrue } from '../../../../../libs/runtime/src/testing/until.js';
 import { ChooseDevice, type Routing } from './choose-device.js';
 import { PlaceDirectory } from './place-directory.js';
@@ -331,11 +332,6 @@ describe('a change is seen at once, however long what was read before would be u
     await quiet.onApplicationShutdown();
   });
 });
-
-/** As a process does that was stopped, or whose machine was. */
-function standStill(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
 
 /** Whether a part of it is as wanted. */
 function contains(found: unknown, wanted: object): boolean {

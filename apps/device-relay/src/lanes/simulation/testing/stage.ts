@@ -75,6 +75,12 @@ export class Stage {
     return this.ledger.receipts.get(id)!;
   }
 
+  /** An operator parks what is open on dev-1. */
+  park(options: { mustSettle: boolean }): void {
+    const { id, receiptId, baseline } = this.ledger.openAttemptOf('dev-1')!;
+    this.ledger.closeUnknown({ attemptId: id, receiptId }, { baseline, why: 'parked' }, options);
+  }
+
   attemptsOf(deviceId: string): number {
     return [...this.ledger.attempts.values()].filter((attempt) => attempt.deviceId === deviceId).length;
   }
