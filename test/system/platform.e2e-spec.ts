@@ -1,5 +1,6 @@
 // Promise: the platform makes, limits, counts and suspends merchants without a shell; one merchant's flood is its own, and what was accepted is finished.
 import { sql } from './database.js';
+import { eventsSoFar } from './event-feed.js';
 import { GatewayClient, type Answer } from './gateway-client.js';
 import type { TestMerchant } from './merchant.js';
 import { startSystem, type TestSystem } from './system.js';
@@ -77,8 +78,7 @@ function sale(more: Json = {}): Json {
 }
 
 async function eventsOf(client: GatewayClient, type: string): Promise<Json[]> {
-  const { body } = await client.get(`/v1/events?type=${type}`);
-  return (body as unknown as { data: { data: Json }[] }).data.map(({ data }) => data);
+  return (await eventsSoFar(system.database, client, type)).map(({ data }) => data);
 }
 
 test('from nothing to the first receipt by the API alone; each step is seen when it is done', async () => {

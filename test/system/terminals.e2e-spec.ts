@@ -5,6 +5,7 @@ import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { item, sale } from '../../apps/cash-register/src/testing/samples.js';
 import { commandLine, type CommandEnd } from './command-line.js';
 import { sql } from './database.js';
+import { eventsSoFar, type FeedEvent } from './event-feed.js';
 import { GatewayClient } from './gateway-client.js';
 import { Program } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
@@ -48,9 +49,8 @@ class Shop extends GatewayClient {
     return this.ask('POST', '/v1/receipts', this.oneSale(deviceId, price));
   }
 
-  async events(): Promise<{ type: string; data: Record<string, unknown> }[]> {
-    const { body } = await this.ask('GET', '/v1/events?limit=100');
-    return body.data as unknown as { type: string; data: Record<string, unknown> }[];
+  events(): Promise<FeedEvent[]> {
+    return eventsSoFar(system.database, this);
   }
 
   async eventTypes(): Promise<string[]> {
