@@ -11,11 +11,13 @@ const SEND_GUARD_MS = 1_000;
  * Whatever would make it harmful (a final refusal, parking, another module) takes a settle time or a person.
  */
 const REPEAT_GUARD_MS = 10_000;
-/**
- * For so long a lane lock counts as held after its session was asked last and has answered. Within it and the guard of a
- * repetition, nothing that another relay has found out meanwhile is final where the settle time is fifteen seconds or more (two minutes by default).
- */
+/** For so long a lane lock counts as held after its session was asked last and has answered. */
 const CONFIRMED_FOR_MS = 5_000;
+/**
+ * Nothing that a relay finds out about an open attempt is final sooner, however short a register's settle time: for so long one that
+ * stood still, and has lost the lane since, may begin a repetition.
+ */
+const FINAL_AFTER_MS = CONFIRMED_FOR_MS + REPEAT_GUARD_MS;
 const JITTER = 0.2;
 
 /** How long to wait after the nth failure in a row (from 1), spread by ±20 % so that lanes do not march in step. */
@@ -43,6 +45,11 @@ export function beginRepeatGuard(clock: Clock): () => boolean {
  */
 export function beginConfirmation(clock: Clock): () => boolean {
   return beginGuard(clock, CONFIRMED_FOR_MS);
+}
+
+/** After how long a refused repetition is final at a register with this settle time. */
+export function finalAfterMs(settleMs: number): number {
+  return Math.max(settleMs, FINAL_AFTER_MS);
 }
 
 function beginGuard(clock: Clock, longestMs: number): () => boolean {

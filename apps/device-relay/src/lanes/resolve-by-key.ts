@@ -3,7 +3,7 @@ import type { Clock, Logger } from '#runtime';
 import { checkKeys } from './check-keys.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginRepeatGuard } from './lane-timing.js';
+import { beginRepeatGuard, finalAfterMs } from './lane-timing.js';
 import { openShift } from './open-shift.js';
 import type { ParkAttempt } from './park-attempt.js';
 import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
@@ -92,7 +92,7 @@ export class ResolveByKey {
     attempt: OpenAttempt,
     { outcome }: Extract<RepeatOutcome, { kind: 'refused' }>,
   ): Promise<Step> {
-    const { settleMs } = lane.device.profile;
+    const settleMs = finalAfterMs(lane.device.profile.settleMs);
     const which = { attemptId: attempt.id, receiptId: attempt.receiptId };
     if (attempt.refusedAgoMs === null) {
       await this.store.noteRefusal(which, { refused: outcome });

@@ -12,6 +12,7 @@ import { keptForNewcomers, type DueShares } from '../shares/due-by-merchant.js';
 import { pollRegister } from '../devices/poll-register.js';
 import { UNKNOWN_BASELINE } from '../devices/register.js';
 import type { LaneDevice, Register } from '../devices/register.js';
+import { finalAfterMs } from '../lanes/lane-timing.js';
 import type { LaneSnapshot, LaneStore, SettledNotices } from '../lanes/ports.js';
 import { later, Places, SILENT_AFTER_MS, type Place } from '../shares/places.js';
 import type { ClaimedCheck, RestoreChecksRepository } from './restore-checks.repository.js';
@@ -131,7 +132,7 @@ export class CompareRegisters {
   private async compareByKey(compared: Compared, status: LocalStatus): Promise<void> {
     if (!hasExtensions(status) || typeof status.journalId !== 'string')
       return this.unproven(compared, { why: 'the register lost its idempotency keys' });
-    const { settleMs } = compared.snapshot.device.profile;
+    const settleMs = finalAfterMs(compared.snapshot.device.profile.settleMs);
     let released = false;
     for (const check of compared.checks) {
       const isSettled = check.answeredAgoMs !== null && check.answeredAgoMs >= settleMs;

@@ -208,6 +208,33 @@ describe('registers with keys', () => {
     await stage.runFor(600);
     expect(receipt.status).toBe('registered');
   });
+
+  test('a relay that stood still within its guard repeats nothing that was refused for good, however short the settle time', async () => {
+    stage = new Stage(2);
+    const [frozen, other] = stage.relays;
+    const register = stage.addDevice('dev-1', KEYED, { settleMs: 1_000 });
+    stage.accept('dev-1');
+    await stage.runFor(90);
+    stage.script.push({ fate: 'lost request' });
+    const fmInfo = register.fmInfo.bind(register);
+    const whileWeAskWhoIsThere = (): ReturnType<typeof fmInfo> => {
+      register.fmInfo = fmInfo;
+      register.refusesWith = 'E-014';
+      frozen!.process.pause();
+      frozen!.locks.loseSession(600_000);
+      stage.time.after(100, () => other!.wake('dev-1'));
+      stage.time.after(1_500, () => (register.refusesWith = null));
+      stage.time.after(1_600, () => frozen!.process.goOn(false));
+      return fmInfo();
+    };
+    stage.server.onIntent = () => {
+      stage.server.onIntent = () => undefined;
+      register.fmInfo = whileWeAskWhoIsThere;
+    };
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(600);
+    expect(receipt.status).toBe('registered');
+  });
 });
 
 describe('any register', () => {
