@@ -36,9 +36,6 @@ interface Line {
   script?: Scripted[];
 }
 
-/** Longest time that a request may need in which the register is awake: below every settle time. */
-export const WORST_WORK_MS = 90_000;
-
 /** The network between one relay and one register. */
 export class SimulatedLine implements Register {
   constructor(
@@ -152,7 +149,9 @@ export class SimulatedLine implements Register {
         time.after(chance.between(1, 30), () => finish({ kind: 'unclear', reason: 'reset' }));
       if (fate === 'lost request') return;
       const isSlow = fate === 'late request' || (this.register.ofdDown && chance.happens(0.3));
-      const drawnMs = this.lag() + (isSlow ? chance.between(1_000, WORST_WORK_MS) : chance.between(2, 15));
+      const { worstWorkMs } = this.register.kind;
+      const slowMs = (): number => chance.between(Math.min(1_000, worstWorkMs / 2), worstWorkMs);
+      const drawnMs = this.lag() + (isSlow ? slowMs() : chance.between(2, 15));
       const workMs = scripted?.workMs ?? drawnMs;
       this.register.whenAwakeFor(workMs, () => {
         if (fate === 'odd answer' && !scripted && chance.happens(0.5)) return finish(this.oddAnswer());

@@ -19,6 +19,8 @@ export interface RegisterKind {
   lagMs: number;
   /** Unit of its accumulated sums, tiyin. */
   tiyinPerUnit: number;
+  /** Longest time that a request may need while the register is awake, milliseconds: below its settle time. */
+  worstWorkMs: number;
 }
 
 interface Stored {

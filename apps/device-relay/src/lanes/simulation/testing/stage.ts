@@ -12,7 +12,10 @@ import { SimulatedRelay } from './relay.js';
 import { SimulatedSpool } from './spool.js';
 import { VirtualTime } from './virtual-time.js';
 
-const PLAIN: RegisterKind = { keyed: false, phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1 };
+const PLAIN: RegisterKind = {
+  ...{ keyed: false, phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1 },
+  worstWorkMs: 90_000,
+};
 const NO_FAULTS = { lostRequest: 0, lostAnswer: 0, lateRequest: 0, lateAnswer: 0, oddAnswer: 0, refusedConnection: 0 };
 
 /** The simulated world without chance: one thing goes wrong, and the test says what and when. */

@@ -19,12 +19,16 @@ interface DeviceKind extends RegisterKind {
   profile: Partial<DeviceProfile>;
 }
 
-const SPEC_ONLY = { keyed: false, phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1 };
+const SPEC_ONLY = {
+  ...{ keyed: false, phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1 },
+  worstWorkMs: 90_000,
+};
 const EXCLUSIVE = { sharing: 'exclusive', pacingMs: 0 } as const;
 
 /** One of each kind that behaves differently. */
 const DEVICES: readonly DeviceKind[] = [
-  { ...SPEC_ONLY, keyed: true, profile: { pacingMs: 0 } },
+  // The shortest settle time that the API takes.
+  { ...SPEC_ONLY, keyed: true, worstWorkMs: 800, profile: { pacingMs: 0, settleMs: 1_000 } },
   { ...SPEC_ONLY, keyed: true, phone: true, profile: { pacingMs: 0 } },
   { ...SPEC_ONLY, keyed: true, lagMs: 900, profile: { pacingMs: 0 } },
   { ...SPEC_ONLY, profile: EXCLUSIVE },
