@@ -1,5 +1,6 @@
 // Money goes back exactly as far as the sale does: each part once, never more than was taken, never on a guess.
 import { until } from '../../libs/runtime/src/testing/until.js';
+import { multicard } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -53,6 +54,23 @@ it.each([
   expect(whole.refunds.at(-1)).toEqual({ receipt_id: rest.body.id, amount: WHOLE - PRICE, status: 'done' });
   expect(await fixture.simulated(id)).toMatchObject([{ status: 'refunded', refunds: 2, refunded: WHOLE }]);
   expect((await refund(receipt.id, 1)).body.code).toBe('nothing_left');
+});
+
+it('refunds nothing while the provider may still take the money; afterwards it goes back', async () => {
+  const sale = fixture.sale({ provider: 'multicard' });
+  const { body } = await fixture.ask('POST', '/v1/payments', sale);
+  const [invoice] = await fixture.simulated(body.id);
+  await fixture.atProvider(body.id, { status: 'reserved' });
+  await multicard(fixture, { uuid: invoice?.id ?? '', orderId: body.id, amount: PRICE });
+  // Our verdict is given, and what it came to is not read yet.
+  await fixture.until(body.id, { status: 'reserved', receipt: 'registered' });
+  const early = await refund(body.receipt.id, null);
+  expect([early.status, early.body.code]).toEqual([409, 'payment_not_settled']);
+  await fixture.atProvider(body.id, { status: 'captured' });
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  expect((await refund(body.receipt.id, null)).status).toBe(201);
+  await untilBack(body.id, PRICE, 'refunded');
+  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'refunded', refunds: 1, refunded: PRICE }]);
 });
 
 it('gives back parts that were asked for at the same time one after the other, and never more than was taken', async () => {

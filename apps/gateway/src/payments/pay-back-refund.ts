@@ -17,20 +17,40 @@ interface PaidSale {
   has_further: boolean;
 }
 
-const ON_ITS_WAY: ReadonlySet<PaymentState> = new Set(['authorized', 'capturing', 'capture_unknown']);
 const TAKEN: ReadonlySet<PaymentState> = new Set(['captured', 'refunding', 'refund_unknown', 'manual']);
 
 /**
  * With a refund of a sale whose money the gateway collected, the money's way back is written down: it is asked of the provider
- * once the refund's receipt is registered. The refund of a receipt whose money is gone already moves none.
+ * once the refund's receipt is registered. The refund of a receipt whose money is gone already moves none. While it is not known yet whether
+ * the money will be taken, nothing is refunded: it might be taken in full afterwards, and nothing would ask for it back.
  *
  * @throws Problem 409 payment_not_settled, refund_by_provider; 422 partial_refund_unsupported
  */
 export async function payBackRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
-  if (refund.salePaymentId === null) return;
+  const payment = await paymentOf(tx, refund);
+  if (payment && isOnItsWay(payment.state)) throw new Problem('payment_not_settled');
+  if (payment) await payBack(tx, payment, refund);
+}
+
+/** The same for the saga, which refunds a receipt because its money is not to be had, and releases it only then. */
+export async function payBackOwnRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
+  const payment = await paymentOf(tx, refund);
+  if (payment) await payBack(tx, payment, refund);
+}
+
+/** Neither taken, nor known to be gone. */
+function isOnItsWay(state: PaymentState): boolean {
+  return !TAKEN.has(state) && !isWithoutMoney(state);
+}
+
+async function paymentOf(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<PaidSale | null> {
+  if (refund.salePaymentId === null) return null;
   const payment = await lockPaid(tx, refund.salePaymentId);
   if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
-  if (ON_ITS_WAY.has(payment.state)) throw new Problem('payment_not_settled');
+  return payment;
+}
+
+async function payBack(tx: Prisma.TransactionClient, payment: PaidSale, refund: AcceptedRefund): Promise<void> {
   if (!TAKEN.has(payment.state)) return;
   const amountTiyin = refund.document.totalTiyin;
   refuseUnlessPossible(payment, amountTiyin);

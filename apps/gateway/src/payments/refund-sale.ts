@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Problem } from '#problems';
 import { RefundReceipt } from '../receipts/refunds/refund-receipt.js';
-import { payBackRefund } from './pay-back-refund.js';
+import { payBackOwnRefund } from './pay-back-refund.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { SAGA_CLIENT } from './several-receipts.js';
 
@@ -33,7 +33,7 @@ export class RefundSale {
         idempotencyKey: key,
         body: {},
         waitSeconds: 0,
-        payBack: payBackRefund,
+        payBack: payBackOwnRefund,
       });
       return 'begun';
     } catch (error) {
