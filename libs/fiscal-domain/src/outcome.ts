@@ -32,6 +32,15 @@ export interface Baseline {
   sequence: number | null;
   /** Only taken on registers without extensions. */
   reading: CounterReading | null;
+  /** Only of registers with extensions, and of their lanes: the last document of ours there. */
+  own?: OwnDocument;
+}
+
+/** What a copy of the register that was put back does not have, whatever was sold on it since. */
+export interface OwnDocument {
+  receiptSeq: number;
+  /** By the register's clock, to the millisecond: another document with this number has another one. */
+  transactionTimeMs: number;
 }
 
 /** An answer to POST /receipts as the client of the local API classifies it. */
@@ -207,6 +216,16 @@ export function checkIdentity(known: Baseline, status: LocalStatus, info: FmInfo
   // A foreign register may count from another document: only its own earlier reading bounds it.
   const lost = known.journalId === null && known.reading !== null ? whatWasLost(known.reading, readingOf(info)) : null;
   return lost === null ? { kind: 'same' } : { kind: 'replaced', reason: lost };
+}
+
+/**
+ * Whether the register still has our last document. Its sequence alone does not say so: on a copy that was put back others may have sold until it
+ * caught up, and its journal has the name that it had.
+ */
+export function checkOwn({ receiptSeq, transactionTimeMs }: OwnDocument, there: SaleResponse | null): Identity {
+  if (there === null) return { kind: 'replaced', reason: `document ${receiptSeq} of ours is not there any more` };
+  if (there.receipt.transactionTime === transactionTimeMs) return { kind: 'same' };
+  return { kind: 'replaced', reason: `document ${receiptSeq} is another one than ours was` };
 }
 
 /**

@@ -1,4 +1,13 @@
-import { checkIdentity, hasExtensions, readingOf, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
+import {
+  checkIdentity,
+  checkOwn,
+  hasExtensions,
+  readingOf,
+  type Baseline,
+  type FmInfo,
+  type LocalStatus,
+  type OwnDocument,
+} from '#fiscal-domain';
 import { UNKNOWN_BASELINE } from './register.js';
 import type { Register } from './register.js';
 
@@ -10,7 +19,13 @@ export type RegisterCheck =
   /** It answers, and refuses us: wrong key, not activated, expired, module not initialised. */
   | { kind: 'refusing'; state: 'blocked' | 'expired'; reason: string };
 
-/** Asks who is there and compares with whom we knew (docs/architecture.md), by GET /status and GET /fm/info. */
+/** The journal has no document with this number. */
+const NOT_THERE = 'S-002';
+
+/**
+ * Asks who is there and compares with whom we knew (docs/architecture.md), by GET /status and GET /fm/info, and of a register with a journal by
+ * our last document in it.
+ */
 export async function checkRegister(register: Register, known: Baseline | null): Promise<RegisterCheck> {
   const status = await register.status();
   if (status.kind === 'refused') return refusing(status);
@@ -22,11 +37,22 @@ export async function checkRegister(register: Register, known: Baseline | null):
   if (identity.kind === 'replaced') return identity;
   const reason = unfitReason(status.value);
   if (reason) return { kind: 'refusing', ...reason };
+  const lost = known?.own && hasExtensions(status.value) ? await missingOwn(register, known.own) : null;
+  if (lost) return lost;
   return {
     kind: 'same',
     baseline: baselineOf(status.value, info.value, known),
     capabilities: status.value.capabilities ?? [],
   };
+}
+
+async function missingOwn(register: Register, own: OwnDocument): Promise<RegisterCheck | null> {
+  const there = await register.findBySeq(own.receiptSeq);
+  if (there.kind === 'refused' && there.code !== NOT_THERE) return refusing(there);
+  if (there.kind === 'unreachable' || there.kind === 'unclear')
+    return { kind: 'silent', reason: `GET /receipts/${own.receiptSeq}: ${there.reason}` };
+  const identity = checkOwn(own, there.kind === 'ok' ? there.value : null);
+  return identity.kind === 'replaced' ? identity : null;
 }
 
 function refusing({ code, message }: { code: string; message: string }): RegisterCheck {
@@ -44,6 +70,9 @@ function unfitReason(status: LocalStatus): { state: 'blocked' | 'expired'; reaso
 function baselineOf(status: LocalStatus, info: FmInfo, known: Baseline | null): Baseline {
   const { terminalId } = info;
   return hasExtensions(status)
-    ? { terminalId, journalId: status.journalId ?? null, sequence: info.currentReceiptSeq, reading: null }
+    ? {
+        ...{ terminalId, journalId: status.journalId ?? null, sequence: info.currentReceiptSeq, reading: null },
+        ...(known?.own && { own: known.own }),
+      }
     : { terminalId, journalId: null, sequence: known?.sequence ?? null, reading: readingOf(info) };
 }

@@ -11,6 +11,7 @@ import type {
   OpenShiftResponse,
   RegisterAnswer,
   ResendResult,
+  SaleResponse,
   ZReportStats,
 } from '#fiscal-domain';
 
@@ -68,6 +69,8 @@ export interface Register {
   zReportStats(): Promise<CallAnswer<ZReportStats>>;
   sendUnsentReceipts(): Promise<CallAnswer<ResendResult>>;
   sendUnsentZReports(): Promise<CallAnswer<ResendResult>>;
+  /** The registration with this number; only of a register with extensions. */
+  findBySeq(seq: number): Promise<CallAnswer<SaleResponse>>;
   /** Opens the connection, sends nothing. */
   prepareReceipt(body: Buffer, idempotencyKey: string): Promise<PreparedReceipt>;
 }

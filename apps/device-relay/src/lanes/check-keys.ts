@@ -11,7 +11,9 @@ export type KeyCheck = { kind: 'there'; baseline: Baseline } | { kind: 'gone'; s
  * is open already: a register that is exchanged afterwards starts anew, and its old connections are dead.
  */
 export async function checkKeys(lane: LaneInHand, known: Baseline, setbacks: LaneSetbacks): Promise<KeyCheck> {
-  const check = await checkRegister(lane.register, known);
+  const { own, journalId } = lane.baseline;
+  const ours = own && journalId === known.journalId ? { ...known, own } : known;
+  const check = await checkRegister(lane.register, ours);
   if (check.kind !== 'same') return { kind: 'gone', step: await setbacks.unfit(lane, check) };
   if (check.baseline.journalId !== null) return { kind: 'there', baseline: check.baseline };
   return { kind: 'gone', step: await setbacks.replaced(lane, 'the register lost its idempotency keys') };

@@ -50,6 +50,13 @@ export type Step =
   | { kind: 'stop' };
 
 /** What the lane goes on from when this has been recorded. */
-export function baselineAfter({ baseline }: LaneInHand, { terminalId, receiptSeq }: Registration): Baseline {
-  return { ...baseline, terminalId, sequence: receiptSeq };
+export function baselineAfter({ baseline }: LaneInHand, registration: Registration): Baseline {
+  const { terminalId, receiptSeq: sequence } = registration;
+  return { ...baseline, terminalId, sequence, ...ownAfter(baseline, registration) };
+}
+
+/** The last document of ours at a register with a journal. */
+export function ownAfter({ journalId }: Baseline, registration: Registration): Pick<Baseline, 'own'> {
+  const { receiptSeq, transactionTimeMs } = registration;
+  return journalId === null ? {} : { own: { receiptSeq, transactionTimeMs } };
 }

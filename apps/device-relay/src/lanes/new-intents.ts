@@ -25,10 +25,12 @@ export class NewIntents {
     const isFresh = beginSendGuard(this.clock);
     const attemptId = newId('att');
     const { id: receiptId, document, traceParent = null } = receipt;
+    // Of the register as the attempt finds it; which document of ours is the last stands with the lane.
+    const { own: _own, ...found } = baseline;
     return {
-      intent: { attemptId, receiptId, deviceId: lane.device.id, baseline, request, laneLock: lane.laneLock },
+      intent: { attemptId, receiptId, deviceId: lane.device.id, baseline: found, request, laneLock: lane.laneLock },
       attempt: {
-        ...{ id: attemptId, receiptId, baseline, request, document, traceParent },
+        ...{ id: attemptId, receiptId, baseline: found, request, document, traceParent },
         ...{ createdAt: this.clock.now(), ageMs: 0, refusedAgoMs: null },
       },
       isFresh,

@@ -15,6 +15,7 @@ export function patientRegister(register: Register, place: PlaceInUse): Register
     zReportStats: () => patiently(() => register.zReportStats()),
     sendUnsentReceipts: () => patiently(() => register.sendUnsentReceipts()),
     sendUnsentZReports: () => patiently(() => register.sendUnsentZReports()),
+    findBySeq: (seq) => patiently(() => register.findBySeq(seq)),
     prepareReceipt: async (body, idempotencyKey) =>
       patientCall(await patiently(() => register.prepareReceipt(body, idempotencyKey)), place),
   };

@@ -1,7 +1,7 @@
 import { decideRepeat, type Baseline, type RepeatOutcome } from '#fiscal-domain';
 import type { Clock, Logger } from '#runtime';
 import { checkKeys } from './check-keys.js';
-import type { LaneInHand, Step } from './lane-in-hand.js';
+import { ownAfter, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, finalAfterMs } from './lane-timing.js';
 import { openShift } from './open-shift.js';
@@ -71,7 +71,8 @@ export class ResolveByKey {
   ): Promise<Step> {
     const { registration, evidence } = outcome;
     // Others may have registered since: the lane goes on from whichever is later.
-    const baseline = { ...seen, sequence: Math.max(registration.receiptSeq, seen.sequence ?? 0) };
+    const sequence = Math.max(registration.receiptSeq, seen.sequence ?? 0);
+    const baseline = { ...seen, sequence, ...ownAfter(seen, registration) };
     const deviceId = lane.device.id;
     const { id: attemptId, receiptId } = attempt;
     const close = { attemptId, receiptId, deviceId, registration, evidence, baseline, lastKnown: null };

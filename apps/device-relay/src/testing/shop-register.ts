@@ -189,6 +189,10 @@ export class ShopRegister implements Register {
     });
   }
 
+  findBySeq(): ReturnType<Register['findBySeq']> {
+    throw new Error('the watch asks for no receipt');
+  }
+
   prepareReceipt(): ReturnType<Register['prepareReceipt']> {
     throw new Error('the watch never sends a receipt');
   }

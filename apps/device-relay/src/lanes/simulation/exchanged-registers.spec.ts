@@ -1,4 +1,6 @@
 // Promise: a register that is exchanged, once or twice, at whichever moment, doubles nothing and stops no lane longer than it must.
+import { toLocalReceipt } from '#fiscal-domain';
+import { documentOf } from './testing/documents.js';
 import { Stage } from './testing/stage.js';
 
 const KEYED = { keyed: true };
@@ -108,4 +110,28 @@ test.each([
   const next = stage.accept('dev-1');
   await stage.runFor(60);
   expect([receipt.status, next.status]).toEqual(['unknown', 'registered']);
+});
+
+test.each([
+  ['nothing was sold on it since', 0],
+  ['others have sold on it until its sequence caught up', 3],
+])('a copy of the module that was put back is not sent what it has forgotten: %s', async (_what, sold) => {
+  stage = new Stage();
+  const register = stage.addDevice('dev-1', KEYED);
+  stage.accept('dev-1');
+  await stage.runFor(5);
+  const putBack = register.copy();
+  for (let after = 0; after < 2; after += 1) stage.accept('dev-1');
+  await stage.runFor(5);
+  // Registered, delivered, and its answer lost: the lane goes on by repeating it.
+  stage.script.push({ fate: 'lost answer' });
+  const receipt = stage.accept('dev-1');
+  stage.at(stage.time.nowMs + 100, () => {
+    putBack();
+    for (let sale = 0; sale < sold; sale += 1)
+      register.sellForeign(toLocalReceipt(documentOf('foreign', stage.chance), 'unit'));
+  });
+  await stage.runFor(300);
+  expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
+  expect([receipt.status, stage.attemptsOf('dev-1')]).toEqual(['sending', 4]);
 });

@@ -93,6 +93,13 @@ export class SimulatedLine implements Register {
     return Promise.resolve(UNASKED);
   }
 
+  findBySeq(seq: number): ReturnType<Register['findBySeq']> {
+    return this.call(() => {
+      const value = this.register.findBySeq(seq);
+      return value ? { kind: 'ok', value } : { kind: 'refused', code: 'S-002', message: 'simulated' };
+    });
+  }
+
   prepareReceipt(body: Buffer, key: string): Promise<PreparedReceipt> {
     const { time, chance, faults } = this.line;
     return this.caller.external<PreparedReceipt>((resolve) => {

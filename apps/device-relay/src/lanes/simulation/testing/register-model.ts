@@ -4,6 +4,7 @@ import {
   type LocalReceiptRequest,
   type LocalStatus,
   type RegisterAnswer,
+  type SaleResponse,
 } from '#fiscal-domain';
 import type { Chance } from './chance.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -50,6 +51,7 @@ export class RegisterModel {
   private journalId = '';
   private sequence = 0;
   private keys = new Map<string, Stored>();
+  private documents = new Map<number, Stored>();
   private sale: Sums = { cash: 0, card: 0, vat: 0 };
   private refund: Sums = { cash: 0, card: 0, vat: 0 };
   private awakeMs = 0;
@@ -84,8 +86,22 @@ export class RegisterModel {
     // A module of which others have sold before.
     this.sequence = Math.floor(this.world.chance.between(0, 500));
     this.keys = new Map();
+    this.documents = new Map();
     this.sale = { cash: 0, card: 0, vat: 0 };
     this.refund = { cash: 0, card: 0, vat: 0 };
+  }
+
+  /** As a copy of its folder has it: terminal and journal keep their names. @returns what puts it back */
+  copy(): () => void {
+    const { terminalId, journalId, sequence } = this;
+    const [keys, documents] = [new Map(this.keys), new Map(this.documents)];
+    const [sale, refund] = [{ ...this.sale }, { ...this.refund }];
+    return () => {
+      // The program starts anew, and with it go its connections.
+      this.modules += 1;
+      this.wakers = [];
+      Object.assign(this, { terminalId, journalId, sequence, keys, documents, sale, refund });
+    };
   }
 
   sleep(): void {
@@ -145,6 +161,11 @@ export class RegisterModel {
     };
   }
 
+  findBySeq(seq: number): SaleResponse | null {
+    const stored = this.documents.get(seq);
+    return stored ? this.responseOf(stored) : null;
+  }
+
   /** The moment at which a request is worked on: it registers, or it refuses. */
   process(body: Buffer, { key, attemptId }: { key: string; attemptId: string }): RegisterAnswer {
     const stored = this.kind.keyed ? this.keys.get(key) : undefined;
@@ -177,14 +198,21 @@ export class RegisterModel {
     // Modules round each line in their own way.
     const off = vat > 0 && this.kind.tiyinPerUnit === 1 ? Math.round(this.world.chance.between(-1, 1)) : 0;
     into.vat += this.counted(vat + off);
-    return { terminalId: this.terminalId, receiptSeq: this.sequence, transactionTime: this.world.time.nowMs };
+    const { terminalId, sequence: receiptSeq } = this;
+    const stored = { terminalId, receiptSeq, transactionTime: this.world.time.nowMs };
+    this.documents.set(receiptSeq, stored);
+    return stored;
   }
 
   private counted(tiyin: number): number {
     return Math.round(tiyin / this.kind.tiyinPerUnit);
   }
 
-  private answerWith({ terminalId, receiptSeq, transactionTime }: Stored): RegisterAnswer {
+  private answerWith(stored: Stored): RegisterAnswer {
+    return { kind: 'registered', httpStatus: 200, response: this.responseOf(stored) };
+  }
+
+  private responseOf({ terminalId, receiptSeq, transactionTime }: Stored): SaleResponse {
     const receipt = {
       terminalId,
       receiptSeq,
@@ -192,8 +220,7 @@ export class RegisterModel {
       qrUrl: 'https://ofd.example',
       transactionTime,
     };
-    const response = { success: true as const, receipt, receiptHtml: '', ofdSent: !this.ofdDown };
-    return { kind: 'registered', httpStatus: 200, response };
+    return { success: true, receipt, receiptHtml: '', ofdSent: !this.ofdDown };
   }
 
   private awakeClock(): number {
