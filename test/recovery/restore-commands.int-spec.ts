@@ -231,6 +231,22 @@ test('nothing-lost: everything goes back to where it was, but for what was on it
   expect((await rows.ours.read('dev_2', 1))?.waiting).toMatchObject([{ id: waiting, isFromCopy: false }]);
 });
 
+test('nothing-lost: what was on its way to a register without keys is sent again once its lane has settled', async () => {
+  await keyless('dev_1');
+  await rows.holdLane();
+  const { receiptId: sending } = await rows.createOpenAttempt();
+  await rows.session.end();
+  await putBack();
+  await run('restore', 'nothing-lost', ...REASON, ...evidence);
+  expect(await stateOf('dev_1')).toBe('online');
+  const csv = join(folder, 'too-early.csv');
+  writeFileSync(csv, `attempt_id;decision\n${await attemptOf(sending)};not_registered\n`);
+  expect(await run('restore', 'resolve', '--file', csv, ...REASON, ...evidence)).toMatchObject({
+    ...{ done: 0, refused: [{ code: 'lane_unsettled' }] },
+  });
+  expect(await rows.lane('dev_1')).toMatchObject({ must_settle: true });
+});
+
 test.each([
   [['restore']],
   [['restore', 'begin']],

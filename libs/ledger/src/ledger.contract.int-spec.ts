@@ -63,7 +63,7 @@ const ATTEMPT_OF: Partial<Record<Situation, [state: string, outcome: string | nu
   rejected: ['rejected', '{}'],
 };
 
-async function createIn(situation: Situation): Promise<Subject> {
+async function createIn(situation: Situation, journalId: string | null = null): Promise<Subject> {
   count += 1;
   const subject = { receiptId: `rcp_${count}`, attemptId: `att_${count}` };
   const isFiscal = situation === 'registered';
@@ -86,8 +86,8 @@ async function createIn(situation: Situation): Promise<Subject> {
   if (state !== undefined)
     await owner.query(
       `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, outcome)
-       VALUES ($1, $2, '${DEVICE}', 1, $3, '{}', '\\x00', 'rly_1', $4)`,
-      [subject.attemptId, subject.receiptId, state, outcome],
+       VALUES ($1, $2, '${DEVICE}', 1, $3, $5, '\\x00', 'rly_1', $4)`,
+      [subject.attemptId, subject.receiptId, state, outcome, JSON.stringify({ journalId })],
     );
   return subject;
 }
@@ -161,7 +161,9 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
 
 ledgerContract({
   begin: async () => {
-    await owner.query('DELETE FROM attempts; DELETE FROM receipts; DELETE FROM events');
+    await owner.query(
+      'DELETE FROM attempts; DELETE FROM receipts; DELETE FROM events; UPDATE lanes SET must_settle = false',
+    );
   },
   end: () => Promise.resolve(),
   createIn,
@@ -171,6 +173,10 @@ ledgerContract({
   statusOf: async (id) => {
     const { rows } = await owner.query<{ status: ReceiptStatus }>('SELECT status FROM receipts WHERE id = $1', [id]);
     return rows[0]!.status;
+  },
+  mustSettle: async () => {
+    const { rows } = await owner.query<{ must_settle: boolean }>('SELECT must_settle FROM lanes');
+    return rows[0]!.must_settle;
   },
   eventsOf: async (id) => {
     const { rows } = await owner.query<{ type: string }>(

@@ -19,7 +19,8 @@ const RECEIPT = receiptMove(['accepted', 'sending'], 'unknown', 'restore');
 
 /**
  * They become unknown, each with an attempt for a person to decide: the one that was open when the copy was made, else one
- * without a sending. Their rows are locked by the caller (docs/adr/0053-compared-after-restore.md).
+ * without a sending. Their rows are locked by the caller (docs/adr/0053-compared-after-restore.md). The request of one that was open may still
+ * be asleep on its way: a lane without keys waits it out before its next send, and a person before the decision.
  */
 export async function holdCopied(run: RunStatement, held: readonly HeldReceipt[]): Promise<void> {
   const made = held.filter(({ isOpen }) => !isOpen);
@@ -34,8 +35,13 @@ export async function holdCopied(run: RunStatement, held: readonly HeldReceipt[]
            AS h(receipt_id, attempt_id)
       JOIN receipts r ON r.id = h.receipt_id JOIN lanes l ON l.device_id = r.device_id`);
   await run(Prisma.sql`
-    UPDATE attempts a SET ${ATTEMPT.set}, outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('why', ${RESTORED}::text)
-     WHERE a.id = ANY(${open.map(({ attemptId }) => attemptId)}::text[]) AND ${ATTEMPT.from}`);
+    WITH parked AS (
+      UPDATE attempts a SET ${ATTEMPT.set}, outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('why', ${RESTORED}::text)
+       WHERE a.id = ANY(${open.map(({ attemptId }) => attemptId)}::text[]) AND ${ATTEMPT.from}
+      RETURNING a.device_id, a.baseline
+    )
+    UPDATE lanes l SET must_settle = true, updated_at = now()
+      FROM parked WHERE l.device_id = parked.device_id AND parked.baseline ->> 'journalId' IS NULL`);
   const data = Prisma.sql`jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'why', ${RESTORED}::text)`;
   await run(Prisma.sql`
     WITH moved AS (

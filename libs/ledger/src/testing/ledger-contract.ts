@@ -54,9 +54,12 @@ export interface Subject {
 export interface LedgerRig {
   begin(): Promise<void>;
   end(): Promise<void>;
-  createIn(situation: Situation): Promise<Subject>;
+  /** @param journalId of the register that its attempt went to; without it one without keys */
+  createIn(situation: Situation, journalId?: string): Promise<Subject>;
   apply(verb: Verb, subject: Subject): Promise<void>;
   statusOf(receiptId: string): Promise<ReceiptStatus>;
+  /** Whether the lane waits out what may be asleep on its way before its next send. */
+  mustSettle(): Promise<boolean>;
   /** Of this receipt since it is there; null: events are not kept. */
   eventsOf(receiptId: string): Promise<string[] | null>;
 }
@@ -86,6 +89,14 @@ export function ledgerContract(rig: LedgerRig): void {
         isSuspect ? ['receipt.duplicate_suspected'] : announced === null ? [] : [`receipt.${announced}`],
       );
     });
+  });
+
+  test.each([
+    ['without keys: its lane settles before the next send', undefined, true],
+    ['with keys: nothing is to be waited out', 'journal-1', false],
+  ])('holdCopied of what is being sent to a register %s', async (_what, journalId, mustSettle) => {
+    await rig.apply('holdCopied', await rig.createIn('sending', journalId));
+    expect(await rig.mustSettle()).toBe(mustSettle);
   });
 
   test('every legal move is made by a verb, but the one that is reserved for a person', () => {

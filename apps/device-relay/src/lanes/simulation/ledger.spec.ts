@@ -106,19 +106,20 @@ function row(situation: Situation): ReceiptRow {
   };
 }
 
-const intentOf = (receiptId: string, attemptId: string): Intent => ({
-  ...{ attemptId, receiptId, deviceId: 'dev_1', baseline: BASELINE },
+const intentOf = (receiptId: string, attemptId: string, baseline = BASELINE): Intent => ({
+  ...{ attemptId, receiptId, deviceId: 'dev_1', baseline },
   ...{ request: Buffer.from('x'), laneLock: rig.laneLock() },
 });
-const open = (receiptId: string, attemptId: string): string => ledger.openAttempt(intentOf(receiptId, attemptId));
+const open = (receiptId: string, attemptId: string, baseline = BASELINE): string =>
+  ledger.openAttempt(intentOf(receiptId, attemptId, baseline));
 
 /** A row in a lane, brought to where it is wanted by the lane's own statements. */
-function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): void {
+function bring(receipt: ReceiptRow, attemptId: string, situation: Situation, baseline = BASELINE): void {
   receipt.status = 'accepted';
   ledger.accept(receipt);
   if (situation === 'accepted') return;
   const attempt = { attemptId, receiptId: receipt.id };
-  open(receipt.id, attemptId);
+  open(receipt.id, attemptId, baseline);
   const evidence = { baseline: BASELINE, why: 'a test' };
   if (situation === 'accepted_again' || situation === 'unknown')
     ledger.closeUnknown(attempt, evidence, { mustSettle: false });
@@ -177,12 +178,12 @@ describe('every verb of the ledger', () => {
   ledgerContract({
     begin: () => rig.begin(),
     end: () => rig.end(),
-    createIn: (situation) => {
+    createIn: (situation, journalId) => {
       const receipt = row(situation);
       const attemptId = `att_${receipt.id}`;
       if (receipt.status === 'awaiting_payment') ledger.awaitPayment(receipt);
       else if (situation === 'cancelled') ledger.receipts.set(receipt.id, receipt);
-      else bring(receipt, attemptId, situation);
+      else bring(receipt, attemptId, situation, { ...BASELINE, journalId: journalId ?? null });
       return Promise.resolve({ receiptId: receipt.id, attemptId });
     },
     apply: (verb, { receiptId, attemptId }) => {
@@ -190,6 +191,7 @@ describe('every verb of the ledger', () => {
       return Promise.resolve();
     },
     statusOf: (id) => Promise.resolve(ledger.receipts.get(id)!.status),
+    mustSettle: () => Promise.resolve(ledger.laneOf('dev_1').mustSettle),
     eventsOf: () => Promise.resolve(null),
   });
 });

@@ -64,6 +64,25 @@ describe('registers without keys', () => {
     expect(stage.promises.entryOf(parked.id)!.seq).toBeLessThan(stage.promises.entryOf(next.id)!.seq);
   });
 
+  test('a request that is asleep when a restore holds its receipt passes for no other one', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {}, EXCLUSIVE);
+    for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+    await stage.runFor(1);
+    stage.script.push({ fate: 'late request', workMs: 85_000 }, { fate: 'lost request' });
+    const held = stage.accept('dev-1');
+    const next = stage.accept('dev-1');
+    // Of the same sums: its growth would fit.
+    next.document = {
+      ...held.document,
+      lines: held.document.lines.map((line) => ({ ...line, name: next.id })),
+    };
+    stage.at(5_000, () => stage.ledger.holdCopied(held));
+    await stage.runFor(900);
+    expect([held.status, next.status]).toEqual(['unknown', 'registered']);
+    expect(stage.promises.entryOf(held.id)!.seq).toBeLessThan(stage.promises.entryOf(next.id)!.seq);
+  });
+
   test('an answer that comes after an operator wanted it sent again keeps it from being sent again', async () => {
     stage = new Stage();
     stage.addDevice('dev-1', {});

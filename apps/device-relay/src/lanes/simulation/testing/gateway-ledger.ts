@@ -89,7 +89,8 @@ export class Ledger extends LaneLedger {
     const open = receipt.attempts.find(({ state }) => state === 'open');
     if (open === undefined) return false;
     const which = { attemptId: open.id, receiptId: receipt.id };
-    return this.closeUnknown(which, { ...open.outcome, why: 'parked' }, { mustSettle: false });
+    const evidence = { ...open.outcome, baseline: open.baseline, why: 'parked' };
+    return this.closeUnknown(which, evidence, { mustSettle: open.baseline.journalId === null });
   }
 
   /** An operator accepts another fiscal module: what is open there is unknown, and nothing that was known of the one before holds. */
