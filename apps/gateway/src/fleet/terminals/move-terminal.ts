@@ -47,6 +47,7 @@ export async function moveTerminal(tx: Tx, { terminalId, toMerchantId, proof }: 
   const lost = await stopDevices(tx, terminalId, toMerchantId);
   if (isMoved) await notifyLoser(tx, { terminalId, merchantId: held.merchant_id, deviceId: lost[0] ?? null, proof });
   const awake = await wakeDevices(tx, terminalId, { merchantId: toMerchantId, proof });
+  await beginAnew(tx, terminalId, isMoved ? { merchantId: toMerchantId } : { deviceIds: awake });
   await tx.$executeRaw`DELETE FROM terminal_challenges WHERE device_id = ANY(${awake}::text[])`;
   const { merchant_id: merchantId, held_since: heldSince, proof: heldBy } = held;
   return { from: isMoved ? { merchantId, heldSince, proof: heldBy } : null, awake };
@@ -76,16 +77,26 @@ async function wakeDevices(
 ): Promise<string[]> {
   const reason =
     proof === 'challenge' ? 'the terminal was proven' : 'the terminal was given by the platform’s operator';
-  const rows = await tx.$queryRaw<{ id: string; journal_id: string | null }[]>`
+  const rows = await tx.$queryRaw<{ id: string }[]>`
     UPDATE devices SET state = 'online', state_reason = NULL, state_since = now(), poll_due_at = NULL
      WHERE terminal_id = ${terminalId} AND merchant_id = ${merchantId} AND deleted_at IS NULL
        AND state = 'claimed_elsewhere'
-    RETURNING id, journal_id`;
-  for (const { id, journal_id: journalId } of rows) {
-    await forgetRegister(tx, id, { mustSettle: journalId === null });
-    await writeDeviceEvent(tx, id, 'online', reason);
-  }
+    RETURNING id`;
+  for (const { id } of rows) await writeDeviceEvent(tx, id, 'online', reason);
   return rows.map(({ id }) => id);
+}
+
+/** Also a lane whose device is disabled, or was not found claimed yet: it goes on from here without another step. */
+async function beginAnew(
+  tx: Tx,
+  terminalId: string,
+  { merchantId = null, deviceIds = [] }: { merchantId?: string | null; deviceIds?: readonly string[] },
+): Promise<void> {
+  const rows = await tx.$queryRaw<{ id: string; journal_id: string | null }[]>`
+    SELECT id, journal_id FROM devices
+     WHERE terminal_id = ${terminalId} AND deleted_at IS NULL
+       AND (merchant_id = ${merchantId} OR id = ANY(${[...deviceIds]}::text[])) ORDER BY id FOR UPDATE`;
+  for (const { id, journal_id: journalId } of rows) await forgetRegister(tx, id, { mustSettle: journalId === null });
 }
 
 async function notifyLoser(

@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
+import { moveTerminal } from './move-terminal.js';
 
 let fixture: OperatorFixture;
 let ofd: Server;
@@ -159,4 +160,24 @@ test('what the holder had in hand becomes unknown, its device stops, and both tr
   const [, claimed] = await fixture.audited(mine.deviceId);
   expect(claimed).toMatchObject({ action: 'terminal.claim', after: { proof: 'challenge' } });
   expect(JSON.stringify(claimed)).not.toContain(holder);
+});
+
+test.each([
+  ['claimed elsewhere', 'claimed_elsewhere'],
+  ['disabled, and is enabled later', 'disabled'],
+  ['not found to be claimed yet', 'online'],
+] as const)('the lane begins anew and settles first where the device is %s', async (_what, state) => {
+  const { prisma } = fixture;
+  const { deviceId, terminalId } = await contested();
+  const where = { deviceId };
+  const known = { terminalId, journalId: null, sequence: 40, reading: null };
+  await prisma.lane.update({ where, data: { baseline: known, lastKnown: { receiptSeq: 40 } } });
+  await prisma.device.update({ where: { id: deviceId }, data: { state } });
+  const { merchantId: toMerchantId } = fixture;
+  await prisma.$transaction((tx) => moveTerminal(tx, { terminalId, toMerchantId, proof: 'operator' }));
+  if (state === 'disabled') expect((await fixture.post(`/v1/devices/${deviceId}/enable`, {}, token)).status).toBe(200);
+  expect(await prisma.device.findUniqueOrThrow({ where: { id: deviceId } })).toMatchObject({ state: 'online' });
+  expect(await prisma.lane.findUniqueOrThrow({ where })).toMatchObject({
+    ...{ baseline: null, lastKnown: null, mustSettle: true },
+  });
 });
