@@ -145,6 +145,7 @@ export {
   answeredStatus,
   findSumOfAttempt,
   findUnfinished,
+  hasUnpaid,
   firstOfdDeadline,
   listAttempts,
   type AttemptRow,

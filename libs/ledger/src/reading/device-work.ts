@@ -23,6 +23,17 @@ export async function findUnfinished(
   return found;
 }
 
+/** A receipt gets into the lane of this device as soon as it is paid. It is searched among what is under way of its merchant. */
+export async function hasUnpaid(
+  database: Reading,
+  { merchantId, deviceId }: { merchantId: string; deviceId: string },
+): Promise<boolean> {
+  const rows = await database.$queryRaw<unknown[]>`
+    SELECT 1 FROM receipts
+     WHERE merchant_id = ${merchantId} AND device_id = ${deviceId} AND status = 'awaiting_payment' LIMIT 1`;
+  return rows.length > 0;
+}
+
 export interface AttemptRow {
   id: string;
   receipt_id: string;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
-import { findUnfinished, writeDeviceEvent } from '#ledger';
+import { findUnfinished, hasUnpaid, writeDeviceEvent } from '#ledger';
 import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
@@ -27,7 +27,7 @@ export class DeleteDevice {
     await this.changes.execute(caller, async (tx) => {
       const row = await lockDeviceRow(tx, caller.merchantId, deviceId);
       refuseRestless(row);
-      await refuseDepended(tx, deviceId);
+      await refuseDepended(tx, caller.merchantId, deviceId);
       await tx.$executeRaw`
         UPDATE devices SET deleted_at = now(), state = 'disabled', state_reason = 'deleted', state_since = now(),
                            poll_due_at = NULL, resend_due_at = NULL
@@ -49,13 +49,18 @@ function refuseRestless({ resting_seconds: resting }: LockedDeviceRow): void {
   throw new Problem('device_not_at_rest', detail);
 }
 
-async function refuseDepended(tx: Prisma.TransactionClient, deviceId: string): Promise<void> {
+async function refuseDepended(tx: Prisma.TransactionClient, merchantId: string, deviceId: string): Promise<void> {
   const found = await findUnfinished(tx, deviceId);
   if (found.accepted)
     throw new Problem(
       'device_lane_not_empty',
       'Accepted receipts wait in its lane; wait until they are sent, or cancel them.',
     );
+  if (await hasUnpaid(tx, { merchantId, deviceId })) {
+    const detail =
+      'A receipt gets into its lane as soon as it is paid; wait until it is sent or its payment has ended.';
+    throw new Problem('device_lane_not_empty', detail);
+  }
   if (found.unsettled) {
     const detail = 'It is not known of a receipt whether the register has it; it must be resolved first.';
     throw new Problem('device_lane_not_empty', detail);

@@ -296,7 +296,7 @@ describe('leaving', () => {
     expect(refused).toMatchObject({ status: 409, body: { code: 'device_replaced' } });
   });
 
-  test('only at rest, with an empty lane and nothing unresolved', async () => {
+  test('only at rest, with an empty lane, nothing that gets there with its money and nothing unresolved', async () => {
     const device = await fleet.gateway.createDevice();
     const { deviceId: id } = device;
     const remove = (): Promise<{ status: number; body: { code: string } }> => fleet.ask('DELETE', `/v1/devices/${id}`);
@@ -308,6 +308,9 @@ describe('leaving', () => {
     const waiting = await fleet.gateway.createReceipt(fleet.merchantId, device, { status: 'accepted' });
     expect((await remove()).body.code).toBe('device_lane_not_empty');
     await fleet.gateway.prisma.$executeRaw`UPDATE receipts SET status = 'cancelled' WHERE id = ${waiting}`;
+    const unpaid = await fleet.gateway.createReceipt(fleet.merchantId, device, { status: 'awaiting_payment' });
+    expect((await remove()).body.code).toBe('device_lane_not_empty');
+    await fleet.gateway.prisma.$executeRaw`UPDATE receipts SET status = 'cancelled' WHERE id = ${unpaid}`;
     const { attemptId, receiptId } = await fleet.gateway.createAttempt({ device, state: 'unknown' });
     expect((await remove()).body.code).toBe('device_lane_not_empty');
     await fleet.gateway.prisma.$executeRaw`UPDATE receipts SET status = 'rejected' WHERE id = ${receiptId}`;

@@ -1,7 +1,7 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is; so is what sends
 // webhooks, over twelve partitions.
 import pg from 'pg';
-import { CALL_TABLES, parkAttemptsOfTerminal, PARTITIONED_TABLES } from '#ledger';
+import { CALL_TABLES, hasUnpaid, parkAttemptsOfTerminal, PARTITIONED_TABLES } from '#ledger';
 import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, planOf, recorded, recordedInGroup, type TestDatabase } from '#database/testing';
 import { insertDeliveries, type NewDelivery } from '../../notify/webhooks/delivery-rows.js';
@@ -207,6 +207,10 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
       Array.from({ length: MAX_UNDER_WAY }, (_, n) => `rcp_01kz${String(n * 50 + 7).padStart(22, '0')}`),
     ),
     most: MAX_UNDER_WAY,
+  },
+  'receipts that would get to a device with their money': {
+    statement: recorded((prisma) => hasUnpaid(prisma, { merchantId: MERCHANT, deviceId: 'dev_7' })),
+    most: 1,
   },
   countdowns: { statement: countdowns(MERCHANT, 50) },
   'events of a subject': {
