@@ -76,9 +76,18 @@ export class ResolveByKey {
     const deviceId = lane.device.id;
     const { id: attemptId, receiptId } = attempt;
     const close = { attemptId, receiptId, deviceId, registration, evidence, baseline, lastKnown: null };
-    if ((await this.store.closeRegistered(close)) === 'sequence_taken') {
+    const closed = await this.store.closeRegistered(close);
+    if (closed === 'sequence_taken') {
       const why = `the register names sequence ${registration.receiptSeq}, which belongs to another receipt`;
       return this.parking.park(attempt, { why, registration }, { mustSettle: false });
+    }
+    if (closed === 'already_closed') {
+      // A person parked it meanwhile, or a successor ended it: the registration completes, proves or contradicts that.
+      const late = await this.store.recordLateAnswer({ receiptId, deviceId, registration, evidence });
+      this.logger[late === 'same' ? 'info' : 'error'](
+        { device_id: deviceId, attempt_id: attemptId, late },
+        'the attempt was closed before its repetition was recorded',
+      );
     }
     this.notices.notify(attempt.receiptId);
     return { kind: 'reread' };

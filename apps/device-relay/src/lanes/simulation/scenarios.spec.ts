@@ -210,6 +210,24 @@ describe('registers with keys', () => {
     expect(stage.attemptsOf('dev-1')).toBe(5);
   });
 
+  test.each([
+    ['a first sending', 0, 5_000],
+    ['a repetition', 1, 65_000],
+  ])('the answer to %s proves a receipt that was parked meanwhile', async (_what, lost, parkedAtMs) => {
+    stage = new Stage();
+    stage.addDevice('dev-1', KEYED);
+    for (let sending = 0; sending < lost; sending += 1) stage.script.push({ fate: 'lost answer' });
+    stage.script.push({ fate: 'late answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(parkedAtMs, () => {
+      expect(receipt.status).toBe('sending');
+      stage.park({ mustSettle: false });
+    });
+    await stage.runFor(1_200);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+    expect(stage.attemptsOf('dev-1')).toBe(1);
+  });
+
   test('a relay that has lost the lane may not reject what its successor is repeating', async () => {
     stage = new Stage(2);
     const register = stage.addDevice('dev-1', { ...KEYED, lagMs: 900 });
