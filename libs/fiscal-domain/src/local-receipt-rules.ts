@@ -66,6 +66,7 @@ interface CheckedItem {
   name: string | null;
   goods: GoodsEntry | undefined;
   vatRule: VatRule;
+  /** What was sold can be taken back as it was sold, whatever the classification register has made of the goods since. */
   isRefund: boolean;
 }
 
@@ -171,7 +172,6 @@ function checkSpic(checked: CheckedItem): RuleViolation | null {
   if (checked.goods === undefined) {
     return ofItem(checked, 'E-013', 'spic', { message: 'spic is not in the classification register' });
   }
-  // What was sold while its code was in force can still be taken back.
   if (checked.goods.active || checked.isRefund) return null;
   const message = 'spic is no longer in force in the classification register';
   return ofItem(checked, 'E-013', 'spic', { message, reason: 'inactive' });
@@ -181,7 +181,7 @@ function checkSpic(checked: CheckedItem): RuleViolation | null {
 function checkPackage(checked: CheckedItem): RuleViolation | null {
   const code = checked.item['packageCode'];
   if (wire.isAbsent(code)) return null;
-  if (typeof code === 'string' && (checked.goods === undefined || checked.goods.packages.includes(code))) return null;
+  if (typeof code === 'string' && (checked.isRefund || (checked.goods?.packages.includes(code) ?? true))) return null;
   const allowed = checked.goods === undefined ? null : listed(checked.goods.packages);
   const message = 'packageCode is not among the packages of this spic';
   return ofItem(checked, 'E-014', 'packageCode', { message, allowed });
@@ -227,12 +227,14 @@ function expectedVat({ item, vatRule }: CheckedItem): Tiyin | null {
 }
 
 function checkLabelPresent(checked: CheckedItem): RuleViolation | null {
-  if (!checked.goods?.marked || wire.itemLabels(checked.item).length > 0) return null;
+  if (!checked.goods?.marked || checked.isRefund || wire.itemLabels(checked.item).length > 0) return null;
   return ofItem(checked, 'E-004', 'labels', { message: 'marked goods need a label', given: 0, allowed: '≥ 1' });
 }
 
 function checkMarkedAmount(checked: CheckedItem): RuleViolation | null {
   const amount = checked.item['amount'];
+  // What comes back without a label was not marked when they were sold.
+  if (checked.isRefund && wire.itemLabels(checked.item).length === 0) return null;
   if (!checked.goods?.marked || (typeof amount === 'number' && amount >= MIN_MARKED_AMOUNT)) return null;
   const message = `amount of marked goods must be at least ${MIN_MARKED_AMOUNT}`;
   return ofItem(checked, 'E-018', 'amount', { message, given: pieces(amount), allowed: '≥ 1' });
@@ -308,8 +310,9 @@ function checkCashAllowed(
     const finding = { message: 'cash must be 0: cashSale is 0', allowed: '0' };
     violations.push(ofReceipt('E-003', 'received.cash', received['cash'], finding));
   }
-  for (const { item, goods, index, name } of items) {
-    if (goods?.cashAllowed !== false && !isZero(item['cashSale'])) continue;
+  for (const { item, goods, index, name, isRefund } of items) {
+    const isBarred = goods?.cashAllowed === false && !isRefund;
+    if (!isBarred && !isZero(item['cashSale'])) continue;
     const message = `item ${index + 1}: cash must be 0, these goods may not be sold for cash`;
     violations.push({
       ...ofReceipt('E-003', 'received.cash', received['cash'], { message, allowed: '0' }),

@@ -1,6 +1,12 @@
-import { parseVerificationLink, tashkentCompact, tashkentDateTime, tashkentIsoBasic } from '#fiscal-domain';
+import {
+  parseVerificationLink,
+  tashkentCompact,
+  tashkentDateTime,
+  tashkentIsoBasic,
+  type LocalItem,
+} from '#fiscal-domain';
 import { withRegister, type TestRegister, type TestRegisterOptions } from '../register-fixture.js';
-import { item, sale } from '../samples.js';
+import { item, sale, VODKA, WATER } from '../samples.js';
 import type { Proof } from './rule-proofs.js';
 import type { Row } from './specification.js';
 
@@ -238,6 +244,20 @@ export const LIFE_PROOFS: Partial<Record<Row, Proof>> = {
     await expectRefused(register.sell({ ...refund, received: { cash: 0, card: 2_000_000 } }), excess);
     expect((await register.sell(refund)).status).toBe(200);
     await expectRefused(register.sell(refund), excess);
+  }),
+  'refund: goods that were marked, repackaged or barred from cash since the sale': on(async (register) => {
+    const refundInfo = refundInfoOf((await register.sell(sale())).body);
+    const became: [string, Partial<LocalItem>][] = [
+      ['E-004', { ...WATER, packageCode: undefined, amount: 500 }],
+      ['E-014', { packageCode: '1500003' }],
+      ['E-003', { ...VODKA, packageCode: undefined, labels: ['label-1'] }],
+    ];
+    for (const [code, changes] of became) {
+      const document = sale({ items: [item({ price: 500_000, ...changes })], received: { cash: 250_000, card: 0 } });
+      expect((await register.sell(document)).body).toMatchObject({ success: false, error: { code } });
+      const refund = { ...document, type: 'refund', refundInfo };
+      expect((await register.sell(refund)).body).toMatchObject({ success: true });
+    }
   }),
   'money: sums and VAT are those of the lines whatever vat the wire says': on(async (register) => {
     // By the letter the wire's vat is that of one unit; the books need that of the line.

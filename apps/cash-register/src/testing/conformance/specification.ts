@@ -163,6 +163,7 @@ export const ROWS = [
   'sale: advance and credit have neither fiscalSign nor qrUrl',
   'refund: refundInfo names the sale; wrong sign or time is F-005',
   'refund: more than was sold is F-005',
+  'refund: goods that were marked, repackaged or barred from cash since the sale',
   'money: sums and VAT are those of the lines whatever vat the wire says',
 ] as const;
 export type Row = (typeof ROWS)[number];

@@ -186,11 +186,21 @@ test('what the register would refuse is reported with pointers into the refundâ€
   const body = { lines: [{ line: 1, qty: 1 }] };
   const composed = ask(sale, [], body);
   if (composed.kind !== 'composed') throw new Error('not composed');
-  const register = { goods: () => ({ ...GOODS, cashAllowed: false, packages: ['9'] }), vatRule: 'unit' as const };
+  const { payment } = composed.document;
+  const overpaid = { ...composed.document, payment: { ...payment, cashTiyin: tiyin(payment.cashTiyin + 101) } };
+  const register = { goods: () => undefined, vatRule: 'unit' as const };
   const pointers = (asked: RefundBody): string[] =>
-    refundViolations(composed.document, register, asked).map(({ code, pointer }) => `${code} ${pointer}`);
-  expect(pointers(body)).toEqual(['E-014 /lines/0', 'E-003 /payment']);
-  expect(pointers({})).toEqual(['E-014 ', 'E-003 /payment']);
+    refundViolations(overpaid, register, asked).map(({ code, pointer }) => `${code} ${pointer}`);
+  expect(pointers(body)).toEqual(['E-013 /lines/0', 'E-009 /payment']);
+  expect(pointers({})).toEqual(['E-013 ', 'E-009 /payment']);
+});
+
+test('what the classification register has made of the goods since the sale is not asked', () => {
+  const sale = saleOf([{ price: 1_000, quantity: 300, vatPercent: 12 }]);
+  const composed = ask(sale, [], {});
+  if (composed.kind !== 'composed') throw new Error('not composed');
+  const goods = { packages: ['9'], marked: true, cashAllowed: false, active: false };
+  expect(refundViolations(composed.document, { goods: () => goods, vatRule: 'unit' }, {})).toEqual([]);
 });
 
 /** One of three sellers, or the merchant itself. */

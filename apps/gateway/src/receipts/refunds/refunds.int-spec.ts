@@ -2,6 +2,8 @@
 import 'reflect-metadata';
 import pg from 'pg';
 import { newId } from '#runtime';
+import { until } from '../../../../../libs/runtime/src/testing/until.js';
+import { ALL_MERCHANTS, CatalogNotices } from '../../goods/catalog/catalog-notices.js';
 import { SalesFixture, SIGN, type SalesAnswer } from '../testing/sales-fixture.js';
 import type { AcceptedRefund, PayBack } from './accepted-refund.js';
 import { RefundReceipt, type CreatedRefund } from './refund-receipt.js';
@@ -83,6 +85,34 @@ describe('a refund', () => {
     const mixed = await refundOf(200, { method: 'mixed', cash: 50, card: 150 });
     expect(mixed.body.payment).toMatchObject({ cash: 50, card: 150 });
     expect((await fixture.refund(saleId)).body.payment).toMatchObject({ cash: 50, card: 550 });
+  });
+});
+
+describe('a refund of goods that became something else since the sale', () => {
+  const goods = { units: 796, name: {}, packages: [{ code: '1', name: 'шт' }], vatPercents: [0, 12], version: 1 };
+  const asSold = { ...goods, marked: false, cashAllowed: true, active: true };
+
+  test.each<[string, string, object, string]>([
+    ['marked', '01905001001000091', { marked: true }, 'E-004'],
+    ['without the package', '01905001001000092', { packages: [{ code: '2', name: 'шт' }] }, 'E-014'],
+    ['barred from cash', '01905001001000093', { cashAllowed: false }, 'E-003'],
+  ])('%s: wholly or in part, as it was sold', async (_became, spic, change, ofSale) => {
+    const { prisma } = fixture.gateway;
+    await prisma.classifierEntry.create({ data: { ...asSold, spic } });
+    const items = [fixture.item('bread', 1_000, '2.5', { spic, package_code: '1' })];
+    const saleId = await fixture.sell(items);
+    await prisma.classifierEntry.update({ where: { spic }, data: change });
+    await fixture.gateway.app.get(CatalogNotices, { strict: false }).publish(ALL_MERCHANTS);
+    const { body } = await until(
+      'no such sale is taken any more',
+      () => fixture.ask('POST', '/v1/receipts/validate', fixture.saleOf(items)),
+      ({ status }) => status === 422,
+    );
+    expect(body.errors[0]?.code).toBe(ofSale);
+    expect(outcome(await fixture.refund(saleId, { lines: [{ line: 1, qty: '0.3' }] }))).toBe('202 accepted');
+    expect(outcome(await fixture.refund(saleId, { lines: [{ line: 1, sum: 500 }] }))).toBe('202 accepted');
+    expect(outcome(await fixture.refund(saleId))).toBe('202 accepted');
+    expect(await fixture.left(saleId)).toMatchObject({ total: 0, vat_total: 0 });
   });
 });
 
