@@ -164,6 +164,7 @@ export {
   type Buyer,
   type NoticeRow,
 } from './reading/receipts.js';
+export { documentsOfShift } from './reading/shift-documents.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes, type LaneChange } from './receipts/fail-over.js';
 export {

@@ -87,3 +87,37 @@ test('receipts of one say nothing about the shift of the other', async () => {
   expect(await shifts.hasOwnSince('dev_1', TERMINAL, 0)).toBe(false);
   expect(await shifts.hasOwnSince('dev_2', TERMINAL, 0)).toBe(true);
 });
+
+test('what a register has once too often is compared as the sale that it was, and as what takes it back', async () => {
+  await seen('dev_1', 1, true);
+  await seen('dev_2', 1, true);
+  const receipt = (id: string, operation: string, refundInfo: object | null): Promise<unknown> =>
+    sql.query(
+      `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, device_id, document, total_tiyin,
+                             vat_total_tiyin, terminal_id, receipt_seq, registered_at)
+       VALUES ($1, 'mer_1', 'cli', $2, '\\x00', $3::receipt_type, 'registered', 'dev_1', $4, 700, 75, $5, $6::bigint, '2026-01-01T04:30:00Z')`,
+      [
+        ...[id, operation, refundInfo === null ? 'sale' : 'refund'],
+        JSON.stringify({ lines: [{}], payment: { cashTiyin: 500, cardTiyin: 200 }, refundInfo }),
+        ...[TERMINAL, id.slice(-1)],
+      ],
+    );
+  await receipt('rcp_11', 'receipts', null);
+  await receipt('rcp_13', 'surplus', { terminalId: TERMINAL, receiptSeq: 12, dateTime: '20260101T091500' });
+  await receipt('rcp_14', 'surplus', { terminalId: 'UZ000000000002', receiptSeq: 1, dateTime: '20260101T091500' });
+  await receipt('rcp_15', 'surplus', { terminalId: TERMINAL, receiptSeq: 9, dateTime: '20260101T085959' });
+  expect(await shifts.compareWaiting(10)).toBe(2);
+  const { rows: compared } = await sql.query(
+    'SELECT s.merchant_id, z.own FROM z_reports z JOIN shifts s ON s.id = z.shift_id ORDER BY 1',
+  );
+  expect(compared).toMatchObject([
+    {
+      merchant_id: 'mer_1',
+      own: {
+        ...{ saleCash: 1_000, saleCard: 400, saleVat: 150, saleCount: 2 },
+        ...{ refundCash: 1_500, refundCard: 600, refundVat: 225, refundCount: 3 },
+      },
+    },
+    { merchant_id: 'mer_2', own: { saleCount: 0, refundCount: 0 } },
+  ]);
+});

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaService } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
-import { insertEvents } from '#ledger';
+import { documentsOfShift, insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { dueByMerchant, type DueShares } from '../shares/due-by-merchant.js';
@@ -164,9 +164,7 @@ export class ShiftRepository {
                 coalesce(sum(vat_total_tiyin) FILTER (WHERE type = 'refund'), 0)::bigint AS refund_vat,
                 count(*) FILTER (WHERE type = 'refund') AS refund_count,
                 coalesce(sum(jsonb_array_length(document -> 'lines')), 0)::bigint AS lines
-           FROM receipts r
-          WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.status = 'registered'
-            AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
+           FROM (${documentsOfShift({ shift: Prisma.sql`s`, merchantId: Prisma.sql`s.merchant_id` })}) made) own
        WHERE ${NOT_COMPARED} AND s.closed_at IS NOT NULL
          AND lane_open_attempt(d.id) IS NULL
        ORDER BY z.created_at LIMIT ${limit}`;

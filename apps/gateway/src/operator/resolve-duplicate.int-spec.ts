@@ -4,6 +4,11 @@ import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const SIGN = '012345678901';
+const SHIFT = `sht_${'0'.repeat(26)}`;
+
+interface Reported {
+  data: Record<string, unknown>[];
+}
 
 let fixture: OperatorFixture;
 
@@ -84,6 +89,33 @@ test('what has no sign, or is a refund itself, is left to people', async () => {
     const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
     expect([answer.status, answer.body.refund_id]).toEqual([200, null]);
   }
+});
+
+test('registered twice and taken back: the turnover is that of one sale, and the Z-report of all three documents is equal', async () => {
+  const attempt = await fixture.createAttempt();
+  const { deviceId, terminalId, merchantId } = attempt;
+  const other = '888888888888';
+  const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(terminalId, 102, other) };
+  const { body } = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+  await fixture.prisma.$executeRaw`
+    UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = 103, fiscal_sign = '777777777777',
+                        verification_url = ${link(terminalId, 103, '777777777777')}, evidence = 'answer', ofd_status = 'sent',
+                        registered_at = '2026-01-02T03:10:00Z'
+     WHERE id = ${body.refund_id}`;
+  const shift = { deviceId, terminalId, merchantId, number: 1, openedAt: new Date('2026-01-02T01:00:00Z') };
+  await fixture.prisma.device.update({ where: { id: deviceId }, data: { profile: { sharing: 'exclusive' } } });
+  await fixture.prisma.shift.create({ data: { ...shift, id: SHIFT, closedAt: new Date('2026-01-02T09:00:00Z') } });
+  const totals = {
+    ...{ TotalSaleCash: 224_000, TotalSaleCard: 0, TotalSaleVAT: 24_000, TotalSaleCount: 2 },
+    ...{ TotalRefundCash: 112_000, TotalRefundCard: 0, TotalRefundVAT: 12_000, TotalRefundCount: 1 },
+  };
+  await fixture.prisma.zReport.create({ data: { shiftId: SHIFT, totals, ofdStatus: 'sent' } });
+  const report = async (path: string): Promise<Record<string, unknown>[]> =>
+    ((await fixture.get(`/v1/reports/${path}&from=2026-01-02&to=2026-01-02`)).body as unknown as Reported).data;
+  expect((await report('turnover?by=device')).find(({ key }) => key === deviceId)).toMatchObject({
+    ...{ sales: { count: 1, total: 112_000 }, refunds: { count: 0 }, net_total: 112_000, net_vat: 12_000 },
+  });
+  expect(await report(`reconciliation?device_id=${deviceId}`)).toMatchObject([{ result: 'equal', difference: null }]);
 });
 
 test('the surplus must be another document, its own and of no other receipt', async () => {

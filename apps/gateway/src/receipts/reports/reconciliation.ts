@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, ReportReads, type PrismaService } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
+import { documentsOfShift } from '#ledger';
 import { systemClock } from '#runtime';
 import { readWhole } from '../missing-receipt.js';
 import { snakeCased } from '../../fleet/devices/snake-cased.js';
@@ -117,9 +118,8 @@ class ShiftPages {
              (SELECT count(*)::int4 FROM receipts u
                WHERE u.merchant_id = ${merchantId} AND u.device_id = p.device_id AND u.status = 'unknown') AS unknown_receipts
         FROM page p CROSS JOIN LATERAL (
-          SELECT jsonb_build_object(${ownSums()}) AS sums FROM receipts r
-           WHERE r.terminal_id = p.terminal_id AND r.status = 'registered' AND r.merchant_id = ${merchantId}
-             AND r.registered_at >= p.opened_at AND r.registered_at < p.closed_at + interval '1 second') AS own
+          SELECT jsonb_build_object(${ownSums()}) AS sums
+            FROM (${documentsOfShift({ shift: Prisma.sql`p`, merchantId: Prisma.sql`${merchantId}` })}) AS made) AS own
        ORDER BY p.id DESC`;
   }
 }

@@ -69,6 +69,18 @@ test('turnover by day: Tashkent’s midnight divides, refunds go off, other stat
   });
 });
 
+test('turnover: what a register has once too often is no sale, and the refund that takes it back no refund', async () => {
+  const { write, token } = await merchant();
+  const refundOf = await write({ registeredAt: '2026-03-01T10:00:00Z', totalTiyin: 1_000, vatTiyin: 100 });
+  const back = { type: 'refund', refundOf, totalTiyin: 1_000, vatTiyin: 100 };
+  await write({ ...back, operation: 'surplus', registeredAt: '2026-03-01T11:00:00Z' });
+  const rows = async (by: string): Promise<unknown> =>
+    (await ask(`turnover?by=${by}&from=2026-03-01&to=2026-03-01`, token)).body.data;
+  const sold = { sales: { count: 1, total: 1_000 }, refunds: { count: 0, total: 0 }, net_total: 1_000, net_vat: 100 };
+  for (const by of ['day', 'device', 'branch', 'cashier', 'vat'])
+    expect([by, await rows(by)]).toMatchObject([by, [sold]]);
+});
+
 test('turnover by device, branch, cashier and VAT rate; no other merchant’s', async () => {
   const { write, token } = await merchant();
   const at = { registeredAt: '2026-03-01T10:00:00Z' };
@@ -122,7 +134,15 @@ test('sums that JSON cannot carry are refused, not rounded', async () => {
 describe('reconciliation', () => {
   async function shift(
     merchantId: string,
-    given: { number: number; saleCash?: number; saleCount?: number; sharing?: string; report?: boolean },
+    given: {
+      number: number;
+      saleCash?: number;
+      saleCount?: number;
+      refundCash?: number;
+      refundCount?: number;
+      sharing?: string;
+      report?: boolean;
+    },
   ): Promise<{ deviceId: string; terminalId: string }> {
     const device = await fixture.createDevice({ merchantId });
     const profile = { sharing: given.sharing ?? 'exclusive' };
@@ -130,10 +150,10 @@ describe('reconciliation', () => {
     const id = newId('sht');
     const times = { openedAt: new Date('2026-03-01T04:00:00Z'), closedAt: new Date('2026-03-01T18:00:00Z') };
     await fixture.prisma.shift.create({ data: { id, merchantId, ...device, number: given.number, ...times } });
-    const { saleCash = 0, saleCount = 0 } = given;
+    const { saleCash = 0, saleCount = 0, refundCash = 0, refundCount = 0 } = given;
     const totals = {
       ...{ TotalSaleCash: saleCash, TotalSaleCard: 0, TotalSaleVAT: 0, TotalSaleCount: saleCount },
-      ...{ TotalRefundCash: 0, TotalRefundCard: 0, TotalRefundVAT: 0, TotalRefundCount: 0 },
+      ...{ TotalRefundCash: refundCash, TotalRefundCard: 0, TotalRefundVAT: 0, TotalRefundCount: refundCount },
     };
     if (given.report !== false)
       await fixture.prisma.zReport.create({ data: { shiftId: id, totals, ofdStatus: 'sent' } });
@@ -176,6 +196,36 @@ describe('reconciliation', () => {
     expect((await ask(`${query}&device_id=${less.deviceId}`, token)).body.data.map(({ number }) => number)).toEqual([
       2,
     ]);
+  });
+
+  test('what a register has once too often is a sale of the shift in which it was made, wherever it is taken back', async () => {
+    const { id, write, token } = await merchant();
+    const twice = { saleCash: 2_000, saleCount: 2 };
+    const refunded = { refundCash: 1_000, refundCount: 1 };
+    const sum = { totalTiyin: 1_000, vatTiyin: 0 };
+    const surplusOf = async (
+      shown: Parameters<typeof shift>[1],
+      made: string,
+      back: Partial<TestReceipt>,
+    ): Promise<void> => {
+      const device = await shift(id, shown);
+      const refundOf = await write({ ...device, ...sum, registeredAt: '2026-03-01T10:00:00Z' });
+      const refundInfo = { terminalId: device.terminalId, receiptSeq: 2, dateTime: made, fiscalSign: '1' };
+      await write({ ...device, ...sum, type: 'refund', operation: 'surplus', refundOf, refundInfo, ...back });
+    };
+    await surplusOf({ number: 1, ...twice, ...refunded }, '20260301T150001', { registeredAt: '2026-03-01T11:00:00Z' });
+    await surplusOf({ number: 2, ...twice }, '20260301T225959', { registeredAt: '2026-03-02T05:00:00Z' });
+    await surplusOf({ number: 3, ...twice }, '20260301T090000', { status: 'rejected' });
+    // Before the shift was opened; a refund of the merchant's own.
+    const once = { saleCash: 1_000, saleCount: 1, ...refunded };
+    await surplusOf({ number: 4, ...once }, '20260301T085959', { registeredAt: '2026-03-01T11:00:00Z' });
+    await surplusOf({ number: 5, ...once }, '20260301T150001', {
+      ...{ operation: 'refunds', registeredAt: '2026-03-01T11:00:00Z' },
+    });
+    const { data } = (await ask(query, token)).body;
+    expect(data.map(({ number, result, difference }) => [number, result, difference])).toEqual(
+      [5, 4, 3, 2, 1].map((number) => [number, 'equal', null]),
+    );
   });
 
   test('other days and other merchants’ shifts are not in it', async () => {

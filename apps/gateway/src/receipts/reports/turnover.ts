@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, ReportReads } from '#database';
+import { Prisma, ReportReads, SURPLUS_OPERATION } from '#database';
 import { Problem } from '#problems';
 import { systemClock } from '#runtime';
 import { readWhole } from '../missing-receipt.js';
@@ -40,7 +40,7 @@ interface Row {
 
 /**
  * What registers have registered, by the day of Tashkent on which they did: sales and refunds, as in a Z-report. Advances and
- * credits are no turnover.
+ * credits are no turnover, nor is a surplus document: what it added to its sale, its refund takes away again.
  */
 @Injectable()
 export class Turnover {
@@ -62,6 +62,7 @@ export class Turnover {
 function statementOf(by: TurnoverGroup, merchantId: string, { fromMs, endMs }: Period): Prisma.Sql {
   const registered = Prisma.sql`
     ${inItsTurn(merchantId)} AND merchant_id = ${merchantId} AND status = 'registered' AND type NOT IN ('advance', 'credit')
+    AND operation <> ${SURPLUS_OPERATION}
     AND registered_at >= ${new Date(fromMs)}::timestamptz AND registered_at < ${new Date(endMs)}::timestamptz`;
   if (by === 'vat') return byVat(registered);
   const key = {

@@ -7,6 +7,8 @@ export interface TestReceipt {
   id?: string;
   status?: string;
   type?: string;
+  operation?: string;
+  refundInfo?: StoredReceiptDocument['refundInfo'];
   refundOf?: string;
   externalId?: string | null;
   deviceId?: string;
@@ -36,7 +38,7 @@ export async function writeReceipt(prisma: PrismaService, given: TestReceipt): P
     INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
                           branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
                           registered_at, evidence, created_at, refund_of)
-    VALUES (${id}, ${given.merchantId}, 'cli_1', 'receipts', ${given.externalId ?? null}, ${Buffer.alloc(32)},
+    VALUES (${id}, ${given.merchantId}, 'cli_1', ${given.operation ?? 'receipts'}, ${given.externalId ?? null}, ${Buffer.alloc(32)},
             ${type}::receipt_type, ${status}::receipt_status, nextval('lane_place_seq'), ${given.deviceId ?? 'dev_1'},
             ${given.branchId ?? 'brn_1'}, ${given.cashierId ?? 'csh_1'}, ${JSON.stringify(documentOf(given))}::jsonb,
             ${totalTiyin}::bigint, ${given.vatTiyin ?? 12_000}::bigint,
@@ -60,7 +62,7 @@ function documentOf(given: TestReceipt): StoredReceiptDocument {
       ...{ method: 'mixed', provider: null, cashTiyin: tiyin(cashTiyin) },
       cardTiyin: tiyin(totalTiyin - cashTiyin),
     },
-    ...{ totalTiyin: tiyin(totalTiyin), vatTotalTiyin: tiyin(vatTiyin), customer: null, refundInfo: null },
-    ...{ metadata: null, callbackUrl: given.callbackUrl ?? null },
+    ...{ totalTiyin: tiyin(totalTiyin), vatTotalTiyin: tiyin(vatTiyin), customer: null },
+    ...{ refundInfo: given.refundInfo ?? null, metadata: null, callbackUrl: given.callbackUrl ?? null },
   };
 }

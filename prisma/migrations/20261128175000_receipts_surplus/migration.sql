@@ -1,0 +1,1 @@
+CREATE INDEX "receipts_surplus" ON "receipts"("merchant_id") WHERE (operation = 'surplus'::text);
