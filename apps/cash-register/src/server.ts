@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { LocalErrorCode } from '#fiscal-domain';
+import { MAX_LOCAL_REQUEST_BYTES, type LocalErrorCode } from '#fiscal-domain';
 import { closePromptly, hasSeveralHosts, traceRequests } from '#http';
 import { addEmulatorRoutes } from './emulator/emulator-routes.js';
 import type { Register } from './register.js';
@@ -11,7 +11,6 @@ import { errorBody, httpStatusOf, type Refusal } from '#fiscal-module';
 
 /** Longer than the idle time of common clients and proxies, so that it is they who close. */
 const KEEP_ALIVE_MS = 72_000;
-const BODY_LIMIT_BYTES = 1024 * 1024;
 
 /**
  * The local fiscal API of one register: a bare Fastify server, so that one process can serve one register or, as an
@@ -22,7 +21,7 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 export function localApiServer(register: Register, all: () => readonly Register[] = () => [register]): FastifyInstance {
   const server = Fastify({
     logger: false,
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: MAX_LOCAL_REQUEST_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
@@ -128,7 +127,7 @@ function refuseError(register: Register, { error, request, reply }: FailedReques
   if (error instanceof MalformedBody) return refuse(reply, malformed(`the body is not valid JSON: ${error.message}`));
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return refuse(reply, malformed(`the body is larger than ${String(BODY_LIMIT_BYTES)} bytes`), 413);
+    return refuse(reply, malformed(`the body is larger than ${String(MAX_LOCAL_REQUEST_BYTES)} bytes`), 413);
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return refuse(reply, malformed('the content type must be application/json'), 415);

@@ -1,6 +1,11 @@
 /** Wire types of the local fiscal API, in the specification's exact casing. Sums in tiyin, quantities in thousandths. */
 import type { ReceiptType, RefundInfo } from './receipt.js';
 
+/** The largest body that a register takes. */
+export const MAX_LOCAL_REQUEST_BYTES = 1024 * 1024;
+/** The largest answer that is read of a register. */
+export const MAX_LOCAL_ANSWER_BYTES = 2 * 1024 * 1024;
+
 export interface LocalItem {
   name: string;
   spic: string;

@@ -22,6 +22,9 @@ import { refuseTinyChunks } from './tiny-chunks.js';
 import { traceRequests } from './trace-requests.js';
 import { leaveUnreadBodies } from './unread-bodies.js';
 
+/** Of a call whose route has no limit of its own. */
+export const BODY_LIMIT_BYTES = 256 * 1024;
+
 export interface HttpAppOptions {
   logger: Logger;
   metrics?: Metrics;
@@ -76,7 +79,7 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
   const requestTimeout = options.requestTimeoutMs ?? 30_000;
   const trustProxy = (options.trustedProxies ?? []).map((cidr) => cidr.text);
   return new FastifyAdapter({
-    bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
+    bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
     requestTimeout,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
     http: {

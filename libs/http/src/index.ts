@@ -1,4 +1,10 @@
-export { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions, type RootModule } from './fastify-app.js';
+export {
+  BODY_LIMIT_BYTES,
+  createFastifyNestApp,
+  stopFastifyNestApp,
+  type HttpAppOptions,
+  type RootModule,
+} from './fastify-app.js';
 export { closePromptly } from './prompt-closing.js';
 export { preferredLanguage } from './language.js';
 export { observeRequests } from './observe-requests.js';

@@ -1,3 +1,4 @@
+import { MAX_LOCAL_ANSWER_BYTES, MAX_LOCAL_REQUEST_BYTES } from '#fiscal-domain';
 import type { ExchangeFailure, ExchangeLimits, RawAnswer } from '#local-api';
 
 /** Version of everything that goes over a link; the WebSocket's subprotocol. Another version is another name. */
@@ -6,10 +7,8 @@ export const LINK_PROTOCOL = 'fiscal-link.v1';
 /** Bounds of a link, the same on both ends: an end that exceeds one is cut. */
 export const LINK_LIMITS = {
   headerBytes: 64 * 1024,
-  /** What the register's local API itself takes at most. */
-  requestBytes: 1024 * 1024,
-  /** As over HTTP (libs/local-api). */
-  answerBytes: 2 * 1024 * 1024,
+  requestBytes: MAX_LOCAL_REQUEST_BYTES,
+  answerBytes: MAX_LOCAL_ANSWER_BYTES,
   /** All that may arrive before the register has proven who it is. */
   handshakeBytes: 8 * 1024,
   /** Calls of one link at the same time; a lane makes one, polls and shift calls a few. */

@@ -1,14 +1,15 @@
-import type {
-  CloseShiftResponse,
-  CurrentZReport,
-  FmInfo,
-  LocalBranch,
-  LocalBusiness,
-  LocalStatus,
-  OpenShiftResponse,
-  ResendResult,
-  SaleResponse,
-  ZReportStats,
+import {
+  MAX_LOCAL_ANSWER_BYTES,
+  type CloseShiftResponse,
+  type CurrentZReport,
+  type FmInfo,
+  type LocalBranch,
+  type LocalBusiness,
+  type LocalStatus,
+  type OpenShiftResponse,
+  type ResendResult,
+  type SaleResponse,
+  type ZReportStats,
 } from '#fiscal-domain';
 import { startSpan, writeTraceParent, type Span } from '#runtime';
 import { judgeCall, judgeSale, type CallResult, type SaleAnswer } from './answers.js';
@@ -56,7 +57,6 @@ interface Call {
 
 /** Some builds refuse an empty body (facts/local-api.md "Calls"). */
 const EMPTY_BODY = Buffer.from('{}');
-const DEFAULT_MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 const MAX_CONNECT_MS = 10_000;
 
 /**
@@ -73,7 +73,7 @@ export class LocalApiClient {
     this.transport = 'transport' in options ? options.transport : new HttpTransport(options);
     this.limits = {
       timeoutMs: options.timeoutMs,
-      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+      maxAnswerBytes: options.maxAnswerBytes ?? MAX_LOCAL_ANSWER_BYTES,
     };
     this.callLimits = { ...this.limits, timeoutMs: options.callTimeoutMs ?? options.timeoutMs };
   }

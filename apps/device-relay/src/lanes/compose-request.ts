@@ -1,5 +1,6 @@
 import type { StoredReceiptDocument } from '#database';
 import {
+  MAX_LOCAL_REQUEST_BYTES,
   MODULE_PAYMENT_TOLERANCE_TIYIN,
   requestPaymentGap,
   toLocalReceipt,
@@ -26,10 +27,11 @@ export function composeRequest(receipt: WaitingReceipt, device: LaneDevice): Com
   const extraInfo = takesExtraInfo ? (receipt.extraInfo ?? null) : null;
   const fields = takesFields.filter((field) => !document.withheldFields?.includes(field));
   const request = toLocalReceipt(document, profile.vatRule, { extraInfo, fields });
-  const rejection = receipt.mayBeRegistered ? null : (lostFields(document, takesFields) ?? unpaid(request));
-  return rejection === null
-    ? { kind: 'composed', bytes: Buffer.from(JSON.stringify(request)) }
-    : { kind: 'refused', rejection };
+  const bytes = Buffer.from(JSON.stringify(request));
+  const rejection = receipt.mayBeRegistered
+    ? null
+    : (lostFields(document, takesFields) ?? unpaid(request) ?? tooLarge(bytes));
+  return rejection === null ? { kind: 'composed', bytes } : { kind: 'refused', rejection };
 }
 
 function lostFields({ requiredFields = [] }: StoredReceiptDocument, taken: readonly FiscalField[]): Rejection | null {
@@ -43,6 +45,13 @@ function unpaid(request: LocalReceiptRequest): Rejection | null {
   const gap = requestPaymentGap(request);
   if (gap === null || gap <= BigInt(MODULE_PAYMENT_TOLERANCE_TIYIN)) return null;
   return rejected('payment_mismatch', `The paid sum is ${gap} tiyin away from the total; nothing was sent.`);
+}
+
+/** No register would ever take it, and none of the receipts behind it would get its turn. */
+function tooLarge({ length }: Buffer): Rejection | null {
+  if (length <= MAX_LOCAL_REQUEST_BYTES) return null;
+  const detail = `The receipt has ${length} bytes, a register takes ${MAX_LOCAL_REQUEST_BYTES}; nothing was sent.`;
+  return rejected('payload_too_large', detail);
 }
 
 function rejected(code: string, detail: string): Rejection {

@@ -184,6 +184,25 @@ test('what may not be lost is rejected, nothing is sent, and the next receipt go
   expect(await rows.one('SELECT count(*)::int AS n FROM attempts')).toEqual({ n: 1 });
 });
 
+test('more than any register takes is rejected, nothing is sent, and the next receipt goes out', async () => {
+  await announce([]);
+  const labels = Array.from({ length: 300 }, (_, index) => `0104780012345678215${String(index).padStart(12, 'x')}`);
+  const { lines, payment, totalTiyin } = document();
+  const id = await accept({
+    lines: Array.from({ length: 110 }, () => lines.map((line) => ({ ...line, labels }))).flat(),
+    payment: { ...payment, cardTiyin: tiyin(110 * totalTiyin) },
+  });
+  const next = await accept();
+  await drain();
+  expect(await rows.receipt(id)).toMatchObject({
+    status: 'rejected',
+    rejection: { code: 'payload_too_large', detail: expect.stringContaining('a register takes 1048576'), line: null },
+  });
+  expect(await rows.receipt(next)).toMatchObject({ status: 'registered' });
+  expect(sent()).toEqual([NOTHING]);
+  expect(notified).toEqual([id, next]);
+});
+
 test('a register that was not known to take it is asked first: nothing is rejected for what was unknown', async () => {
   // As an adopted register stands there until it is seen again.
   await announce(FISCAL_FIELDS, false);

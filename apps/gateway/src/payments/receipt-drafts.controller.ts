@@ -1,6 +1,6 @@
 import { Body, Controller, Headers, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { BodyLimit, preferredLanguage, problemDocument, statusOf, type ProblemDocument } from '#http';
+import { BODY_LIMIT_BYTES, BodyLimit, preferredLanguage, problemDocument, statusOf, type ProblemDocument } from '#http';
 import { Problem, type ProblemError } from '#problems';
 import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
@@ -106,7 +106,13 @@ export class ReceiptDraftsController {
   ): Promise<{ data: BatchEntry[] }> {
     const { merchantId, clientId } = client;
     const isCallerGone = callerOf(request);
-    const results = await this.createBatch.execute({ merchantId, clientId, receipts: body.receipts, isCallerGone });
+    const results = await this.createBatch.execute({
+      merchantId,
+      clientId,
+      receipts: body.receipts,
+      isCallerGone,
+      maxReceiptBytes: BODY_LIMIT_BYTES,
+    });
     return {
       data: results.map((result) =>
         this.entryOf(result, (problem) => problemDocument(problem, request.id, preferredLanguage(language))),

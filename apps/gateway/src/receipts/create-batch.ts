@@ -12,6 +12,8 @@ export interface BatchCommand {
   merchantId: string;
   clientId: string;
   receipts: readonly object[];
+  /** What a single call could have sent: more may be more than its register takes. */
+  maxReceiptBytes: number;
   isCallerGone?: IsCallerGone;
 }
 
@@ -40,16 +42,19 @@ export class CreateBatch {
   ) {}
 
   /** Results in the order of the receipts. */
-  async execute({ receipts, ...client }: BatchCommand): Promise<BatchResult[]> {
+  async execute({ receipts, ...batch }: BatchCommand): Promise<BatchResult[]> {
     const results: BatchResult[] = [];
     for (let start = 0; start < receipts.length; start += AT_ONCE) {
       const some = receipts.slice(start, start + AT_ONCE);
-      results.push(...(await Promise.all(some.map((receipt) => this.createOne(client, receipt)))));
+      results.push(...(await Promise.all(some.map((receipt) => this.createOne(batch, receipt)))));
     }
     return results;
   }
 
-  private async createOne(client: Omit<BatchCommand, 'receipts'>, receipt: object): Promise<BatchResult> {
+  private async createOne(
+    { maxReceiptBytes, ...client }: Omit<BatchCommand, 'receipts'>,
+    receipt: object,
+  ): Promise<BatchResult> {
     const given = 'external_id' in receipt ? receipt.external_id : null;
     const externalId = typeof given === 'string' ? given : null;
     const shaped = checkShape(ReceiptBody, receipt);
@@ -60,11 +65,17 @@ export class CreateBatch {
     }
     try {
       const command = { ...client, idempotencyKey: null, body: shaped.value, waitSeconds: 0 };
-      return { kind: 'stored', externalId, ...(await this.createReceipt.execute(command)) };
+      const created = await this.createReceipt.execute(command, tooLarge(receipt, maxReceiptBytes));
+      return { kind: 'stored', externalId, ...created };
     } catch (error) {
       const problem = problemOf(error);
       if (!problem.isRefusal) this.logger.error({ err: error, code: problem.code }, 'receipt of a batch failed');
       return { kind: 'refused', externalId, problem };
     }
   }
+}
+
+function tooLarge(receipt: object, maxBytes: number): Problem | null {
+  if (Buffer.byteLength(JSON.stringify(receipt)) <= maxBytes) return null;
+  return new Problem('payload_too_large', `A receipt may have ${maxBytes} bytes, in a batch as well.`);
 }

@@ -8,7 +8,7 @@ import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';
 import { judgeConflict, type Acceptance } from './accept-receipts.js';
 import { AdmitReceipts } from './admit-receipts.js';
-import { PrepareReceipt } from './prepare-receipt.js';
+import { PrepareReceipt, type Prepared } from './prepare-receipt.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { RecentRequests } from './recent-requests.js';
 import { ReceiptRepository } from './receipt.repository.js';
@@ -50,12 +50,17 @@ export class CreateReceipt {
     private readonly recent: RecentRequests,
   ) {}
 
-  /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 429 (quota), 503 (no device, database away) */
-  async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
+  /**
+   * @param refusal why it may not be stored; what was stored before is read all the same
+   * @throws Problem the refusal, 422 (rules, mismatch), 409 (same key being written), 429 (quota), 503 (no device, database away)
+   */
+  async execute(command: CreateReceiptCommand, refusal: Problem | null = null): Promise<CreatedReceipt> {
     const identity = identityOf(command);
     const repeated = await this.findRepeated(identity);
     if (repeated) return repeated;
-    const prepared = await this.preparer.prepare(command.merchantId, command.body);
+    const prepared: Prepared = refusal
+      ? { kind: 'refused', problem: refusal }
+      : await this.preparer.prepare(command.merchantId, command.body);
     if (prepared.kind === 'refused') {
       // A replay is never refused by a rule that may have changed since: the key is looked up first.
       const replay = await this.findReplay(identity);

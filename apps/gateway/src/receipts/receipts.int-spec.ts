@@ -1,6 +1,6 @@
 // Promise: a sale is judged whole before it is stored, stored once however often it is sent, and cancelled only if it never left.
 import 'reflect-metadata';
-import { newId } from '#runtime';
+import { canonicalJson, newId, sha256 } from '#runtime';
 import { SalesFixture, type SalesAnswer } from './testing/sales-fixture.js';
 
 let fixture: SalesFixture;
@@ -243,6 +243,42 @@ describe('a batch', () => {
     expect(outcome(await batch([{ items: 'x'.repeat(5 * 1024 * 1024) }]))).toBe('413 payload_too_large');
     const large = fixture.saleOf([fixture.item('bread', 1, 1)], { metadata: { a: 'x'.repeat(300 * 1024) } });
     expect(outcome(await fixture.ask('POST', '/v1/receipts', large))).toBe('413 payload_too_large');
+  });
+});
+
+describe('a receipt of a batch that is larger than a single call may be', () => {
+  const saleOf = (lines: number, externalId: string): Record<string, unknown> => {
+    const items = Array.from({ length: lines }, (_, line) => {
+      const labels = Array.from({ length: 300 }, (_code, n) => `0104780012345678215${line}x${n}`.padEnd(31, 'x'));
+      return fixture.item('water', 1_000, 300, { labels });
+    });
+    return fixture.saleOf(items, { external_id: externalId });
+  };
+
+  test('413 as its own result; the others are accepted', async () => {
+    const receipts = [saleOf(110, 'wide-1'), saleOf(20, 'wide-2')];
+    const { status, body } = await fixture.ask('POST', '/v1/receipts/batch', { receipts });
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject([
+      { external_id: 'wide-1', status: 413, receipt: null, problem: { code: 'payload_too_large' } },
+      { external_id: 'wide-2', status: 202, problem: null },
+    ]);
+    const { body: found } = await fixture.ask('GET', '/v1/receipts?external_id=wide-1');
+    expect(found.data).toEqual([]);
+  });
+
+  test('is read where an earlier release has stored it', async () => {
+    const { body: small } = await fixture.ask('POST', '/v1/receipts', saleOf(1, 'narrow'));
+    const sale = saleOf(30, 'wide-3');
+    const id = newId('rcp');
+    await fixture.gateway.prisma.$executeRaw`
+      INSERT INTO receipts (id, external_id, body_hash, merchant_id, client_id, operation, type, status, lane_place,
+                            device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin)
+      SELECT ${id}, 'wide-3', ${sha256(canonicalJson(sale))}, merchant_id, client_id, operation, type, status,
+             nextval('lane_place_seq'), device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin
+        FROM receipts WHERE id = ${small.id}`;
+    const { body } = await fixture.ask('POST', '/v1/receipts/batch', { receipts: [sale] });
+    expect(body.data).toMatchObject([{ status: 202, replayed: true, receipt: { id } }]);
   });
 });
 
