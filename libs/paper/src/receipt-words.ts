@@ -14,6 +14,8 @@ export interface ReceiptWords {
   readonly vat: string;
   readonly spic: string;
   readonly marking: string;
+  /** How many codes of a line are not on the paper. */
+  readonly markingNotPrinted: string;
   readonly barcode: string;
   readonly total: string;
   readonly totalVat: string;
@@ -43,6 +45,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     vat: 'в т. ч. НДС',
     spic: 'ИКПУ',
     marking: 'Маркировка',
+    markingNotPrinted: 'Не напечатано кодов маркировки',
     barcode: 'Штрих-код',
     total: 'ИТОГО',
     totalVat: 'В том числе НДС',
@@ -70,6 +73,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     vat: 'shu jumladan QQS',
     spic: 'MXIK',
     marking: 'Markirovka',
+    markingNotPrinted: 'Chop etilmagan markirovka kodlari',
     barcode: 'Shtrix-kod',
     total: 'JAMI',
     totalVat: 'Shu jumladan QQS',
@@ -97,6 +101,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     vat: 'incl. VAT',
     spic: 'SPIC',
     marking: 'Marking',
+    markingNotPrinted: 'Marking codes not printed',
     barcode: 'Barcode',
     total: 'TOTAL',
     totalVat: 'Including VAT',

@@ -1,5 +1,13 @@
 // Breaks if a client written against the specification would notice a difference in the main calls.
-import { parseVerificationLink } from '#fiscal-domain';
+import {
+  MAX_BARCODE_BYTES,
+  MAX_ITEMS,
+  MAX_LABEL_BYTES,
+  MAX_LABELS,
+  MAX_LOCAL_ANSWER_BYTES,
+  MAX_LOCAL_REQUEST_BYTES,
+  parseVerificationLink,
+} from '#fiscal-domain';
 import { startTestRegister, type TestRegister } from '../testing/register-fixture.js';
 import { item, sale } from '../testing/samples.js';
 
@@ -32,6 +40,35 @@ describe('the local API', () => {
       AccumulatedSaleCard: 0,
       AccumulatedSaleVAT: 214_286,
     });
+  });
+
+  test('the largest request that it takes has an answer that is read, also when it is asked for again', async () => {
+    // Texts that grow most on paper, in as many lines as there may be.
+    const widest = (bytes: number): string => '"'.repeat(bytes);
+    const items = Array.from({ length: MAX_ITEMS }, (_, index) =>
+      item({
+        ...{
+          name: widest(63),
+          barcode: widest(MAX_BARCODE_BYTES),
+          price: 10_000,
+          amount: MAX_LABELS * 1000,
+          discount: 1,
+        },
+        commission: { tin: '301234567', pinfl: '31234567890123' },
+        labels: Array.from({ length: MAX_LABELS }, () => (index < 2 ? widest(MAX_LABEL_BYTES) : 'x')),
+      }),
+    );
+    const request = { ...sale({ items, received: { cash: 0, card: MAX_ITEMS * (MAX_LABELS * 10_000 - 1) } }), pad: '' };
+    request.pad = 'x'.repeat(MAX_LOCAL_REQUEST_BYTES - JSON.stringify(request).length);
+    const answer = await register.sell(request, 'largest');
+    expect(answer.status).toBe(200);
+    const bytes = Buffer.byteLength(JSON.stringify(answer.body));
+    expect(bytes).toBeLessThan(0.75 * MAX_LOCAL_ANSWER_BYTES);
+    expect((await register.call('GET', '/receipts?key=largest')).body).toEqual(answer.body);
+    const codes = (await register.ofd('/documents')).data[0].items.map(
+      (line: { labels: string[] }) => line.labels.length,
+    );
+    expect(codes).toEqual(items.map(() => MAX_LABELS));
   });
 
   test('a payment that does not add up is F-005 where the module compares, else registered as sent', async () => {

@@ -68,6 +68,22 @@ describe('the printed receipt', () => {
     expect(text).toContain(expected);
   });
 
+  test('shows the first 500 marking codes, and of each line how many more there are', () => {
+    const [item] = document.items;
+    const items = ['a', 'b', 'c'].map((line) => ({
+      ...item!,
+      labels: Array.from({ length: 300 }, (_, index) => `code-${line}-${index}`),
+    }));
+    const printed = receiptHtml({ ...document, items }, receipt, issuer);
+    expect(printed.match(/code-[abc]-\d+/gu)).toHaveLength(500);
+    expect(printed).toContain('code-b-199');
+    expect(printed.match(/Marking codes not printed: \d+/gu)).toEqual([
+      'Marking codes not printed: 100',
+      'Marking codes not printed: 300',
+    ]);
+    expect(html).not.toContain('not printed');
+  });
+
   test('has no scripts and asks for nothing from outside', () => {
     expect(html).not.toMatch(/<script|<link|<img|@import|url\(|javascript:/i);
   });

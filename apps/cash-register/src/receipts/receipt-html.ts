@@ -31,6 +31,12 @@ const STYLE = `<style>@page{size:80mm auto;margin:3mm}*{box-sizing:border-box}bo
 .receipt .qr{display:block;width:44mm;max-width:100%;margin:2mm auto}.receipt .test{border:2px solid #000;font-weight:700;padding:1mm;margin:1mm 0}</style>`;
 
 /**
+ * Marking codes on one receipt, the first ones. The document may hold 150 000 and the OFD has them all; as many printed lines would make an
+ * answer that no caller reads (MAX_LOCAL_ANSWER_BYTES).
+ */
+const MAX_PRINTED_CODES = 500;
+
+/**
  * The receipt as a page of 80 mm paper that also reads well on a phone: no scripts, no outside resources, every value
  * escaped. Sums in so'm.
  */
@@ -45,7 +51,7 @@ export function receiptHtml(document: OfdDocument, receipt: LocalReceipt, issuer
     `<h1>${escapeHtml(issuer.businessName)}</h1><p>${words.tin}: ${escapeHtml(issuer.tin)}</p>` +
     `<p>${words.address}: ${escapeHtml(issuer.branchAddress)}</p><p><b>${title}</b></p>` +
     `<table>${headRows(document, receipt, words)}</table>` +
-    `<table>${document.items.map((item) => itemRows(item, issuer.language)).join('')}</table>` +
+    `<table>${allItemRows(document.items, issuer.language)}</table>` +
     `<table>${totalRows(document, words)}</table><table>${signRows(receipt, words)}</table>` +
     `${receipt.qrUrl === undefined ? '' : qrSvg(receipt.qrUrl, 'QR')}${linkLine(receipt)}${test}</div></body></html>`
   );
@@ -64,11 +70,22 @@ function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWo
   );
 }
 
-function itemRows(item: FiscalItem, language: ReceiptLanguage): string {
+function allItemRows(items: readonly FiscalItem[], language: ReceiptLanguage): string {
+  let left = MAX_PRINTED_CODES;
+  const rows = items.map((item) => {
+    const printed = item.labels.slice(0, left);
+    left -= printed.length;
+    return itemRows(item, printed, language);
+  });
+  return rows.join('');
+}
+
+function itemRows(item: FiscalItem, printedCodes: readonly string[], language: ReceiptLanguage): string {
   const words = RECEIPT_WORDS[language];
   const wide = (text: string): string => `<tr><td colspan="2" class="wide">${escapeHtml(text)}</td></tr>`;
   const small = (text: string): string => `<tr><td colspan="2" class="small">${escapeHtml(text)}</td></tr>`;
   const unit = unitName(item.units, language);
+  const notPrinted = item.labels.length - printedCodes.length;
   const quantity = `${quantityText(item.amount)}${unit === null ? '' : ` ${unit}`}`;
   return (
     wide(item.name) +
@@ -82,7 +99,8 @@ function itemRows(item: FiscalItem, language: ReceiptLanguage): string {
     taxpayerRows(item.commission, { tin: words.principalTin, pinfl: words.principalPinfl })
       .map(([label, value]) => small(`${label}: ${value}`))
       .join('') +
-    item.labels.map((label) => small(`${words.marking}: ${label.replaceAll('\u001d', '␝')}`)).join('')
+    printedCodes.map((label) => small(`${words.marking}: ${label.replaceAll('\u001d', '␝')}`)).join('') +
+    (notPrinted === 0 ? '' : small(`${words.markingNotPrinted}: ${String(notPrinted)}`))
   );
 }
 
