@@ -193,7 +193,7 @@ export class ClickClient implements PaymentProvider {
     if (typeof found !== 'string') return found;
     const answer = await this.request('GET', `payment/ofd_data/${this.options.serviceId}/${found}`);
     if (answer.kind !== 'answered') return answer;
-    const failure = answer.status === 404 ? null : clickFailure(answer.status);
+    const failure = answer.status === 404 ? null : clickFailure(answer.status, true);
     if (failure) return failure;
     const linked = isObject(answer.body) ? readClickDocument(answer.body) : null;
     const isWanted =
@@ -232,10 +232,10 @@ export class ClickClient implements PaymentProvider {
   }
 }
 
-/** Error codes other than 0 are not published: on a reading they mean "no", on anything else nothing is known. */
+/** Error codes other than 0 are not published: on a reading they mean "not there", on anything else nothing is known. */
 function bodyOf(answer: HttpAnswer, isReading: boolean): ClickAnswer {
   if (answer.kind !== 'answered') return answer;
-  const failure = clickFailure(answer.status);
+  const failure = clickFailure(answer.status, isReading);
   if (failure) return failure;
   if (!isObject(answer.body)) return { kind: 'unknown', detail: 'the answer is no object' };
   const code = integerAt(answer.body, 'error_code');

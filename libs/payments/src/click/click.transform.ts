@@ -9,12 +9,16 @@ export function clickPaymentStatus(status: number | null): MoneyStatus {
   return status < 0 ? 'declined' : 'in_flight';
 }
 
-/** What an HTTP status means; null: the body decides. */
-export function clickFailure(status: number): NoStatus | null {
+/** Each says that a call was not done. */
+const NOT_DONE: ReadonlySet<number> = new Set([400, 401, 403, 404, 406, 410]);
+
+/** What an HTTP status means; null: the body decides. On a reading only 404 is about the payment, the others are about the one that asks. */
+export function clickFailure(status: number, isReading: boolean): NoStatus | null {
   if (status === 200) return null;
   const detail = `HTTP ${String(status)}`;
-  if ([400, 401, 403, 404, 406, 410].includes(status)) return { kind: 'refused', code: String(status), detail };
-  return { kind: 'unknown', detail };
+  if (!NOT_DONE.has(status)) return { kind: 'unknown', detail };
+  if (isReading && status !== 404) return { kind: 'unsent', detail };
+  return { kind: 'refused', code: String(status), detail };
 }
 
 /** YYYY-MM-DD in Tashkent. */
