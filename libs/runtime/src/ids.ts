@@ -19,11 +19,34 @@ function random(): number {
   return number;
 }
 
-const nextUlid = monotonicFactory(random);
+/** A clock that is behind the newest id by more was set back; by less, ids wait for it in the order of making. */
+const SET_BACK_MS = 5_000;
 
 /**
- * A new id: prefix, `_`, lower-case ULID. Ids made by one process sort in the order in which
- * they were made, also within a millisecond.
+ * ULIDs in the order of making. Once the clock was set back they are of its time again: else one moment of a clock that is ahead would date
+ * all that follow, and lists by time, which narrow by ids first, would hide them.
+ */
+export function ulidsBy(now: () => number): () => string {
+  let next = monotonicFactory(random);
+  let newestMs = 0;
+  return () => {
+    const nowMs = now();
+    if (nowMs < newestMs - SET_BACK_MS) {
+      next = monotonicFactory(random);
+      newestMs = nowMs;
+    }
+    newestMs = Math.max(newestMs, nowMs);
+    return next(nowMs);
+  };
+}
+
+const nextUlid = ulidsBy(() => Date.now());
+
+/**
+ * A new id: prefix, `_`, lower-case ULID. Ids made by one process sort in the order in which they were made, also within a
+ * millisecond, but for those before and after a clock was set back by more than a few seconds. No reader relies on it across that step, as none
+ * does between processes, whose clocks differ: lanes, attempts and events have numbers of their own (`lane_place`, `number`, `position`), and
+ * a cursor stays where it is, so that what is made later stands on a page by its id.
  */
 export function newId(prefix: string): string {
   return `${prefix}_${nextUlid().toLowerCase()}`;
