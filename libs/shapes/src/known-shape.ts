@@ -47,7 +47,7 @@ function flat(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]: [string, unknown]) => [name, emptied(each)]));
 }
 
-function emptied(value: unknown): unknown {
+export function emptied(value: unknown): unknown {
   if (Array.isArray(value)) return [];
   return isObject(value) ? {} : value;
 }

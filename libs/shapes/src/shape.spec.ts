@@ -3,9 +3,11 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
+  ArrayMinSize,
   IsArray,
   IsIn,
   IsInt,
+  IsObject,
   IsString,
   Matches,
   Max,
@@ -14,6 +16,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { ProblemError } from '#problems';
+import { JudgedApart } from './judged-apart.js';
 import { checkShape } from './shape.js';
 
 class Item {
@@ -112,4 +115,51 @@ test('a value with a constructor of its own is refused, not constructed', () => 
   ] as const) {
     expect(errorsOf({ items: [], method })).toEqual([{ pointer, code: 'unknown_field' }]);
   }
+});
+
+describe('a list that is judged apart', () => {
+  class Batch {
+    @IsArray()
+    @ArrayMinSize(1)
+    @ArrayMaxSize(3)
+    @IsObject({ each: true })
+    @JudgedApart()
+    entries!: object[];
+
+    @IsIn(['a', 'b'])
+    kind!: string;
+  }
+  const batchErrors = (body: unknown): string[] => {
+    const shaped = checkShape(Batch, body);
+    return shaped.kind === 'ok' ? [] : shaped.problem.errors.map(({ pointer, code }) => `${pointer} ${code}`);
+  };
+
+  test('its entries stay as they were sent, whatever is in them', () => {
+    const entries: object[] = [
+      { valueOf: '12', toString: 'x', constructor: 'lego' },
+      { a: [[{ constructor: 1 }]] },
+      JSON.parse(`${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`) as object,
+    ];
+    const shaped = checkShape(Batch, { entries, kind: 'a' });
+    expect(shaped.kind === 'ok' && shaped.value).toBeInstanceOf(Batch);
+    expect(shaped.kind === 'ok' && shaped.value.entries).toBe(entries);
+    expect(shaped.kind === 'ok' && shaped.value.kind).toBe('a');
+  });
+
+  test('the list itself and all beside it are held against the rules', () => {
+    const [entry, kind] = [{ x: 1 }, 'a'];
+    expect(batchErrors({ entries: [entry, entry, entry, entry], kind })).toEqual(['/entries too_many']);
+    expect(batchErrors({ entries: Array(1_001).fill(entry), kind })).toEqual(['/entries too_many']);
+    expect(batchErrors({ entries: [], kind })).toEqual(['/entries too_few']);
+    for (const entries of [[entry, 1], [null], ['x'], { 0: entry }, 'x', 1])
+      expect(batchErrors({ entries, kind })).toEqual(['/entries invalid_type']);
+    expect(batchErrors({ entries: [[entry]], kind })).toEqual(['/entries/0 invalid_type']);
+    expect(batchErrors({ kind })).toEqual(['/entries required']);
+    expect(batchErrors({ entries: null, kind: { constructor: 1 } })).toEqual(['/kind/constructor unknown_field']);
+    expect(batchErrors({ entries: [entry], kind: 'c', more: 1 }).sort()).toEqual([
+      '/kind invalid_value',
+      '/more unknown_field',
+    ]);
+    expect([batchErrors([]), batchErrors(null)]).toEqual([[' invalid_type'], [' required']]);
+  });
 });

@@ -2,6 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { pointerTo, Problem, type ProblemError } from '#problems';
 import { MAX_ENTRIES, MAX_FIELDS } from './bounds.js';
+import { listsJudgedApart, withoutEntries } from './judged-apart.js';
 import { knownShape } from './known-shape.js';
 import { quickValidationOf } from './quick-validation.js';
 import { keepValidationMetadata } from './validation-metadata.js';
@@ -70,6 +71,15 @@ export type Shaped<T> = { kind: 'ok'; value: T } | { kind: 'refused'; problem: P
  * every constraint, though all of ours answer at once. A body in which nothing is wrong does not even come to it.
  */
 export function checkShape<T extends object>(type: new () => T, value: unknown): Shaped<T> {
+  const apart = listsJudgedApart(type);
+  if (apart === null) return checkWhole(type, value);
+  const { body, sent } = withoutEntries(value, apart);
+  const shaped = checkWhole(type, body);
+  if (shaped.kind === 'ok') Object.assign(shaped.value, sent);
+  return shaped;
+}
+
+function checkWhole<T extends object>(type: new () => T, value: unknown): Shaped<T> {
   const right = quickValidationOf(type)?.(value) ?? null;
   if (right !== null) return { kind: 'ok', value: right as T };
   const fault = oddShape(value);

@@ -1,4 +1,5 @@
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsObject } from 'class-validator';
+import { JudgedApart } from '#shapes';
 
 export const MAX_BATCH = 500;
 
@@ -8,5 +9,6 @@ export class BatchBody {
   @ArrayMinSize(1)
   @ArrayMaxSize(MAX_BATCH)
   @IsObject({ each: true })
+  @JudgedApart()
   receipts!: object[];
 }

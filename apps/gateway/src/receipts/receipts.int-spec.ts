@@ -225,6 +225,33 @@ describe('a batch', () => {
     expect((await fixture.ask('POST', '/v1/receipts', good)).body.id).toBe(body.data[0]?.receipt?.id);
   });
 
+  test('a receipt is the same as alone, whatever its metadata is called, and costs no other', async () => {
+    const sale = (external_id: string, metadata: object): object =>
+      fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id, metadata });
+    const metadata = { valueOf: '12', toString: 'x', constructor: 'lego', a: 'b' };
+    const alone = await fixture.ask('POST', '/v1/receipts', sale('apart-1', metadata));
+    expect([outcome(alone), alone.body.metadata]).toEqual(['202 accepted', metadata]);
+    let deep: unknown = 'x';
+    for (let depth = 0; depth < 20; depth += 1) deep = { deep };
+    const { status, body } = await batch([
+      sale('apart-1', metadata),
+      sale('apart-2', metadata),
+      { ...sale('apart-3', {}), payment: { method: 'cash', constructor: 'lego' } },
+      sale('apart-4', { deep }),
+      sale('apart-5', {}),
+    ]);
+    expect(status).toBe(200);
+    expect(body.data.map((entry) => [entry.status, entry.problem?.code ?? entry.receipt?.metadata])).toEqual([
+      [202, metadata],
+      [202, metadata],
+      [422, 'unknown_field'],
+      [422, 'too_deep'],
+      [202, {}],
+    ]);
+    expect(body.data.map((entry) => entry.replayed)).toEqual([true, false, false, false, false]);
+    expect(body.data[0]?.receipt?.id).toBe(alone.body.id);
+  });
+
   test('of 500 receipts and more than 256 KiB; not of 501, none or something else', async () => {
     const name = 'x'.repeat(400);
     const receipts = Array.from({ length: 500 }, (_, index) =>

@@ -10,6 +10,7 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
+import { JudgedApart } from '#shapes';
 import { IsCleanText } from '../../http/body-constraints.js';
 
 export const MAX_PRODUCTS = 1_000;
@@ -20,6 +21,7 @@ export class ProductsBody {
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(MAX_PRODUCTS)
+  @JudgedApart()
   products!: unknown[];
 }
 

@@ -62,6 +62,17 @@ test('a batch is taken product by product; a fault is reported with its place', 
   expect(shown.headers.get('etag')).toBe(body.results[0]?.etag);
 });
 
+test('a product is stored as it was sent, whatever its attributes are called, and costs no other', async () => {
+  const attributes = { valueOf: '12', constructor: 'lego', a: 'b' };
+  const products = [
+    catalog.product({ sku: 'a', attributes }),
+    catalog.product({ sku: 'b', commission: { constructor: 'lego' } }),
+    catalog.product({ sku: 'c' }),
+  ];
+  expect(await resultsOf(products)).toEqual(['created', 'rejected', 'created']);
+  expect((await catalog.ask('GET', '/v1/catalog/products/a')).body).toMatchObject({ attributes });
+});
+
 test('writing the same again changes nothing, not even the trail; archived ones come back', async () => {
   const product = catalog.product({ barcodes: ['4780001', '4780002'], attributes: { shelf: '7' } });
   expect(await resultsOf([product])).toEqual(['created']);
