@@ -1,5 +1,5 @@
 // Promise: only a merchant's own administrator decides which keys its clients authenticate with; no secret is shown twice.
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, getDiffieHellman, type KeyObject } from 'node:crypto';
 import { newId } from '#runtime';
 import { SigningRig, type Reply, type RigClient } from '../signing/testing/signing-rig.js';
 
@@ -131,6 +131,22 @@ test.each<[string, Record<string, unknown>, string, string]>([
   expect(reply.status).toBe(422);
   expect(reply.body).toMatchObject({ errors: [{ pointer, code }] });
   expect(await rig.prisma.clientKey.count({ where: { clientId: client.id } })).toBe(0);
+});
+
+const primeModulus = (group: 'modp14' | 'modp16') => ({
+  public_key: { ...rsaJwk, n: getDiffieHellman(group).getPrime().toString('base64url') },
+});
+
+test('404 for a client that is not there, before the key is examined', async () => {
+  const reply = await register(primeModulus('modp14'), { ...client, id: newId('cli') });
+  expect(reply.status).toBe(404);
+});
+
+test('429 where many keys of a merchant are to be examined at the same time', async () => {
+  const long = register(primeModulus('modp16'));
+  const others = Array.from({ length: 20 }, () => register(primeModulus('modp14')));
+  const statuses = (await Promise.all([long, ...others])).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([422, 429]));
 });
 
 test('lists page by page, disabled ones too; disabling twice changes nothing', async () => {

@@ -1,11 +1,12 @@
+import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { signingSecretOwner } from '#database';
+import { PrismaService, signingSecretOwner } from '#database';
 import { Problem, type ProblemError } from '#problems';
-import { newId } from '#runtime';
+import { FairSlots, newId, type FairSlotsOptions } from '#runtime';
 import { seal, weaknessOfNewKey } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { callerOf, type Administrator } from '../clients/client-administrator.js';
-import { lockClient } from '../clients/lock-client.js';
+import { changeableClient, lockClient } from '../clients/lock-client.js';
 import { newOpaqueSecret } from '../oauth/base62.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
@@ -17,9 +18,13 @@ import { readPublicKey } from './public-key.js';
 const SECRET_PREFIX = 'fgw_sk_';
 /** Two are enough to change keys without a pause; more are for several programs under one client. */
 const MAX_ACTIVE = 10;
+/** Keys that are examined at the same time, by merchant: each may cost seconds of one of the process's few threads. */
+const EXAMINATIONS: FairSlotsOptions = { total: 1, reserved: 0, waitingPerKey: 8, waiting: 64 };
 
 interface Material {
   algorithm: KeyAlgorithm;
+  /** To be examined; null: drawn here. */
+  key: KeyObject | null;
   /** SPKI, PEM. */
   publicKey: string | null;
   secret: string | null;
@@ -28,15 +33,22 @@ interface Material {
 /** POST /v1/clients/{id}/keys. Works at once on every gateway: the trigger of client_keys notifies them. */
 @Injectable()
 export class CreateClientKey {
+  private readonly examinations = new FairSlots(EXAMINATIONS);
+
   constructor(
+    private readonly prisma: PrismaService,
     private readonly changes: AuditedChange,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY'>,
   ) {}
 
-  /** @throws Problem 404; 403 scope_not_held; 422 for a key that cannot be used, and for too many */
+  /** @throws Problem 404; 403 scope_not_held; 422 for a key that cannot be used, and for too many; 429 */
   async execute(administrator: Administrator, clientId: string, body: ClientKeyBody): Promise<NewClientKeyView> {
     const { name, use = 'signing' } = body;
-    const { algorithm, publicKey, secret } = materialOf(body);
+    const { algorithm, key, publicKey, secret } = materialOf(body);
+    if (key !== null) {
+      await changeableClient(this.prisma, administrator, clientId);
+      await this.refuseWeak(administrator.merchantId, key);
+    }
     const id = newId('key');
     const secretSealed = secret === null ? null : sealed(secret, id, this.settings);
     const view = await this.changes.execute(callerOf(administrator), async (tx) => {
@@ -53,6 +65,16 @@ export class CreateClientKey {
     });
     return secret === null ? view : { ...view, secret };
   }
+
+  /** @throws Problem 422 weak_key; 429 too_many_requests */
+  private async refuseWeak(merchantId: string, key: KeyObject): Promise<void> {
+    const weakness = await this.examinations.run(
+      merchantId,
+      () => weaknessOfNewKey(key),
+      () => new Problem('too_many_requests', 'Too many keys are examined at this moment.', { retryAfterSeconds: 2 }),
+    );
+    if (weakness !== null) throw fault('/public_key', `the key proves nothing: ${weakness}`, 'weak_key');
+  }
 }
 
 /** @throws Problem 422 */
@@ -61,7 +83,7 @@ function materialOf(body: ClientKeyBody): Material {
   if (algorithm === HMAC_ALGORITHM) {
     if (use !== 'signing') throw fault('/algorithm', 'hmac-sha256 is for signing alone', 'invalid_value');
     if (text !== undefined) throw fault('/public_key', 'an hmac-sha256 key has no public key', 'invalid_value');
-    return { algorithm, publicKey: null, secret: newOpaqueSecret(SECRET_PREFIX) };
+    return { algorithm, key: null, publicKey: null, secret: newOpaqueSecret(SECRET_PREFIX) };
   }
   if (text === undefined) throw fault('/public_key', 'public_key is required', 'required');
   const reading = readPublicKey(text);
@@ -71,13 +93,11 @@ function materialOf(body: ClientKeyBody): Material {
   if (!usual) {
     throw fault('/public_key', 'the key must be Ed25519, EC P-256 or RSA of 2048 to 4096 bits', 'invalid_value');
   }
-  const weakness = weaknessOfNewKey(reading.key);
-  if (weakness !== null) throw fault('/public_key', `the key proves nothing: ${weakness}`, 'weak_key');
   if (algorithm !== undefined && !possible.includes(algorithm)) {
     throw fault('/algorithm', `this key works for ${use} with ${possible.join(' or ')}`, 'invalid_value');
   }
   const publicKey = reading.key.export({ type: 'spki', format: 'pem' }).toString();
-  return { algorithm: algorithm ?? usual, publicKey, secret: null };
+  return { algorithm: algorithm ?? usual, key: reading.key, publicKey, secret: null };
 }
 
 function sealed(

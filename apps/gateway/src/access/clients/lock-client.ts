@@ -15,7 +15,20 @@ export async function lockClient(
 ): Promise<OauthClientRow> {
   const { merchantId } = administrator;
   await tx.$queryRaw`SELECT id FROM oauth_clients WHERE id = ${id} AND merchant_id = ${merchantId} FOR NO KEY UPDATE`;
-  const row = await tx.oauthClient.findFirst({ where: { id, merchantId } });
+  return changeableClient(tx, administrator, id);
+}
+
+/**
+ * The client, if the caller may change it; for what costs much before the change.
+ * @throws Problem 404; 403 scope_not_held
+ */
+export async function changeableClient(
+  database: Prisma.TransactionClient,
+  administrator: Administrator,
+  id: string,
+): Promise<OauthClientRow> {
+  const { merchantId } = administrator;
+  const row = await database.oauthClient.findFirst({ where: { id, merchantId } });
   if (!row) throw notFound('client');
   refuseStrongerClient(administrator, row.scopes);
   return row;
