@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from 'node:net';
 import { parseCidr, type Cidr } from './cidr.js';
 import { guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
-import { OutgoingGuard, type NameLookup } from './outgoing-guard.js';
+import type { NameLookup } from './name-lookup.js';
+import { OutgoingGuard } from './outgoing-guard.js';
 
 const LOOPBACK = networkOf('127.0.0.0/8');
 const open: (Server | TcpServer)[] = [];

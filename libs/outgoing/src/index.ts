@@ -1,10 +1,4 @@
 export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
-export {
-  isPublicUnicast,
-  OutgoingGuard,
-  OutgoingRefused,
-  readOutgoingUrl,
-  type NameLookup,
-  type UrlVerdict,
-} from './outgoing-guard.js';
+export { nameLookup, type NameLookup, type NameServers } from './name-lookup.js';
+export { isPublicUnicast, OutgoingGuard, OutgoingRefused, readOutgoingUrl, type UrlVerdict } from './outgoing-guard.js';

@@ -1,6 +1,7 @@
 // Promise: no URL that another party chose leads a program of ours into a network that the operator did not open for it.
 import { parseCidr, type Cidr } from './cidr.js';
-import { isPublicUnicast, OutgoingGuard, readOutgoingUrl, type NameLookup } from './outgoing-guard.js';
+import type { NameLookup } from './name-lookup.js';
+import { isPublicUnicast, OutgoingGuard, readOutgoingUrl } from './outgoing-guard.js';
 
 const networks = (...texts: string[]): Cidr[] =>
   texts.map((text) => {

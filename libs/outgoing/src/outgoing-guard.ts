@@ -1,9 +1,8 @@
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { CidrSet, parseCidr, type Cidr } from './cidr.js';
+import { nameLookup, type NameLookup } from './name-lookup.js';
 
-/** A slow name server must not hold a request for long. */
-const LOOKUP_TIMEOUT_MS = 3_000;
 const MAX_URL_LENGTH = 2_048;
 
 /**
@@ -19,13 +18,6 @@ const SPECIAL = setOf([
 ]);
 /** All of IPv4, and what IPv6 has handed out as global unicast: everything else there is special by itself. */
 const UNICAST = setOf(['0.0.0.0/1', '128.0.0.0/1', '2000::/3']);
-
-/** How names become addresses; the system's way unless given. */
-export type NameLookup = (
-  hostname: string,
-  options: LookupOptions & { all: true },
-  callback: (error: Error | null, found: LookupAddress[]) => void,
-) => void;
 
 /** Nothing was sent: the address, or one of those that its name leads to, must not be called. */
 export class OutgoingRefused extends Error {
@@ -58,27 +50,27 @@ export class OutgoingGuard {
   }
 
   /** Registers: the networks listed and nothing else; http and https. */
-  static forDevices(listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+  static forDevices(listed: readonly Cidr[], lookup: NameLookup = nameLookup()): OutgoingGuard {
     return new OutgoingGuard('DEVICE_ALLOWED_CIDRS', listed, false, lookup);
   }
 
   /** Receivers of webhooks: https to public addresses; the networks listed also by http. */
-  static forWebhooks(listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+  static forWebhooks(listed: readonly Cidr[], lookup: NameLookup = nameLookup()): OutgoingGuard {
     return new OutgoingGuard('WEBHOOK_ALLOWED_CIDRS', listed, true, lookup);
   }
 
   /** Payment providers: as webhooks, with a list of their own. */
-  static forProviders(listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+  static forProviders(listed: readonly Cidr[], lookup: NameLookup = nameLookup()): OutgoingGuard {
     return new OutgoingGuard('PROVIDER_ALLOWED_CIDRS', listed, true, lookup);
   }
 
   /** Mail servers and message providers: as webhooks, with a list of their own. */
-  static forMessages(listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+  static forMessages(listed: readonly Cidr[], lookup: NameLookup = nameLookup()): OutgoingGuard {
     return new OutgoingGuard('MESSAGE_ALLOWED_CIDRS', listed, true, lookup);
   }
 
   /** The networks that a setting lists, and nothing else. */
-  static forListed(setting: string, listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+  static forListed(setting: string, listed: readonly Cidr[], lookup: NameLookup = nameLookup()): OutgoingGuard {
     return new OutgoingGuard(setting, listed, false, lookup);
   }
 
@@ -123,11 +115,7 @@ export class OutgoingGuard {
 
   private resolve(hostname: string): Promise<LookupAddress[] | null> {
     return new Promise((done) => {
-      const timer = setTimeout(() => done(null), LOOKUP_TIMEOUT_MS);
-      this.lookup(hostname, { all: true }, (error, found) => {
-        clearTimeout(timer);
-        done(error || found.length === 0 ? null : found);
-      });
+      this.lookup(hostname, { all: true }, (error, found) => done(error || found.length === 0 ? null : found));
     });
   }
 
