@@ -58,6 +58,20 @@ test('a plain sale has no violation', () => {
   expect(check(receipt())).toEqual([]);
 });
 
+test('of more than 500 items none is checked, whatever else is wrong', () => {
+  const asked: string[] = [];
+  const find: GoodsLookup = (spic) => {
+    asked.push(spic);
+    return GOODS.get(spic);
+  };
+  const bad = { items: Array.from({ length: 501 }, () => item({ name: '', price: 0 })), received: null };
+  expect(checkLocalReceipt(receipt(bad), find, 'unit')).toEqual([]);
+  expect(checkLocalReceipt(receipt({ ...bad, type: 'return' }), find, 'unit')).toMatchObject([{ code: 'E-005' }]);
+  expect(asked).toEqual([]);
+  const first = checkLocalReceipt(receipt({ ...bad, items: bad.items.slice(1) }), find, 'unit')[0];
+  expect(first).toMatchObject({ code: 'E-011', itemIndex: 0 });
+});
+
 describe('the receipt', () => {
   test.each(['sale', 'advance', 'credit'])('E-005: %s is a type', (type) => {
     expect(codes(receipt({ type }))).toEqual([]);

@@ -3,6 +3,7 @@
  * Sources: specification, "Item", "Received" and "Errors"; where it is silent, the documented decisions at each rule.
  * The body is unchecked parsed JSON: a value of the wrong type gets the code of its field, nothing here throws.
  */
+import { MAX_ITEMS } from './legal-limits.js';
 import { LOCAL_RULES, type LocalErrorCode, type LocalRuleCode } from './local-api.js';
 import { itemAmounts, sumOfNets } from './local-amounts.js';
 import { lineTotal } from './line.js';
@@ -87,12 +88,15 @@ const ITEM_RULES: readonly ItemRule[] = [
 
 /**
  * All violations in a fixed order: the receipt (E-005, E-006, E-007), the items in order (E-011 … E-016, E-004, E-018, E-017),
- * the payment (E-008, E-009, E-003, E-010). Empty: the register may register it, if localShapeProblem agrees.
+ * the payment (E-008, E-009, E-003, E-010). Empty: the register may register it, if localShapeProblem agrees. Of more items than a
+ * receipt may have none is checked, as there may be half a million: localShapeProblem refuses them.
  * @param request a LocalReceiptRequest, or parsed JSON that claims to be one
  */
 export function checkLocalReceipt(request: unknown, goods: GoodsLookup, vatRule: VatRule): RuleViolation[] {
   const body = wire.asObject(request) ?? {};
-  const items = (wire.asArray(body['items']) ?? []).map((value, index): CheckedItem => {
+  const values = wire.asArray(body['items']) ?? [];
+  if (values.length > MAX_ITEMS) return checkReceipt(body);
+  const items = values.map((value, index): CheckedItem => {
     const item = wire.asObject(value) ?? {};
     return {
       item,

@@ -82,6 +82,7 @@ const CASES: [string, Buffer | string, [number, string]][] = [
     JSON.stringify(sale({ items: Array.from({ length: 501 }, () => item({ price: 10_000 })) })),
     [400, 'S-003'],
   ],
+  ['half a million items', `{"type":"sale","items":[${'0,'.repeat(500_000)}0],"received":{"cash":0}}`, [400, 'S-003']],
   [
     '301 labels',
     JSON.stringify(sale({ items: [item({ amount: 301_000, labels: Array.from({ length: 301 }, String) })] })),
