@@ -60,6 +60,25 @@ test('2 000 at once with repeated keys and other bodies: every caller gets its o
   expect(count).toBe(1_800n);
 });
 
+test('receipts that are written together stand in the lane in the order in which they came, not in that of their names', async () => {
+  const rows = Array.from({ length: 120 }, (_, index) =>
+    newRow({
+      externalId: `placed-${index + 1}`,
+      idempotencyKey: `placed-${(index * 7) % 120}`,
+      deviceId: 'dev_placed',
+    }),
+  );
+  // Taken before: it has no place, and its neighbours keep theirs.
+  const taken = newRow({ externalId: 'placed-60', idempotencyKey: 'placed-60', deviceId: 'dev_placed', body: 'other' });
+  await acceptor.accept(taken);
+  const answers = await Promise.all(rows.map((row) => acceptor.accept(row)));
+  expect(tally(answers)).toEqual({ accepted: 118, mismatch: 2 });
+  const stored = await prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM receipts WHERE device_id = 'dev_placed' ORDER BY lane_place`;
+  const accepted = rows.filter((_, index) => answers[index]?.kind === 'accepted');
+  expect(stored.map(({ id }) => id)).toEqual([taken, ...accepted].map(({ id }) => id));
+});
+
 test('external ids are unique per merchant, also across keys and clients', async () => {
   const first = newRow({ idempotencyKey: 'x1', externalId: 'order-1', body: 'same' });
   const second = newRow({ idempotencyKey: null, externalId: 'order-1', body: 'same', clientId: 'cli_other' });

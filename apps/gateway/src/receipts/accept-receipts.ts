@@ -77,7 +77,7 @@ export class AcceptReceipts {
   private readonly underWay = new Set<{ sinceMs: number }>();
   private readonly pump = new StatementPump(
     () => this.waiting.length,
-    () => this.write(this.waiting.splice(0, MAX_GROUPED_ROWS).sort(byKey)),
+    () => this.write(this.waiting.splice(0, MAX_GROUPED_ROWS)),
   );
   private readonly limits: Required<AcceptLimits>;
 
@@ -278,14 +278,4 @@ function sameKey(row: StoredIdentity | NewReceipt, other: StoredIdentity): boole
 
 function sameExternalId(row: StoredIdentity | NewReceipt, other: StoredIdentity): boolean {
   return row.externalId !== null && row.externalId === other.externalId && row.merchantId === other.merchantId;
-}
-
-function sortKey(row: NewReceipt): string {
-  return `${row.clientId}\n${row.operation}\n${row.idempotencyKey ?? ''}\n${row.externalId ?? ''}\n${row.id}`;
-}
-
-function byKey(a: Waiting, b: Waiting): number {
-  const left = sortKey(a.row);
-  const right = sortKey(b.row);
-  return left < right ? -1 : left > right ? 1 : 0;
 }

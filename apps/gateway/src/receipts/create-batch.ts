@@ -5,7 +5,7 @@ import type { Logger } from '#runtime';
 import { checkShape } from '#shapes';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { LOGGER } from '../tokens.js';
-import { CreateReceipt } from './create-receipt.js';
+import { CreateReceipt, type CreateReceiptCommand, type ReadyReceipt } from './create-receipt.js';
 import { ReceiptBody } from './receipt-body.js';
 
 export interface BatchCommand {
@@ -21,6 +21,10 @@ export interface BatchCommand {
 export type BatchResult =
   | { kind: 'stored'; externalId: string | null; row: ReceiptRow; replayed: boolean }
   | { kind: 'refused'; externalId: string | null; problem: Problem };
+
+type Prepared =
+  | { kind: 'prepared'; externalId: string; command: CreateReceiptCommand; ready: ReadyReceipt }
+  | Extract<BatchResult, { kind: 'refused' }>;
 
 /** Receipts of a batch in work together: enough to be written in one group, few enough to leave capacity for others. */
 const AT_ONCE = 50;
@@ -46,15 +50,17 @@ export class CreateBatch {
     const results: BatchResult[] = [];
     for (let start = 0; start < receipts.length; start += AT_ONCE) {
       const some = receipts.slice(start, start + AT_ONCE);
-      results.push(...(await Promise.all(some.map((receipt) => this.createOne(batch, receipt)))));
+      const prepared = await Promise.all(some.map((receipt) => this.prepareOne(batch, receipt)));
+      // Only now, so that they stand in their lanes in the order of the batch, however long each took to prepare.
+      results.push(...(await Promise.all(prepared.map((each) => this.storeOne(each)))));
     }
     return results;
   }
 
-  private async createOne(
+  private async prepareOne(
     { maxReceiptBytes, ...client }: Omit<BatchCommand, 'receipts'>,
     receipt: object,
-  ): Promise<BatchResult> {
+  ): Promise<Prepared> {
     const given = 'external_id' in receipt ? receipt.external_id : null;
     const externalId = typeof given === 'string' ? given : null;
     const shaped = checkShape(ReceiptBody, receipt);
@@ -65,13 +71,27 @@ export class CreateBatch {
     }
     try {
       const command = { ...client, idempotencyKey: null, body: shaped.value, waitSeconds: 0 };
-      const created = await this.createReceipt.execute(command, tooLarge(receipt, maxReceiptBytes));
-      return { kind: 'stored', externalId, ...created };
+      const ready = await this.createReceipt.prepare(command, tooLarge(receipt, maxReceiptBytes));
+      return { kind: 'prepared', externalId, command, ready };
     } catch (error) {
-      const problem = problemOf(error);
-      if (!problem.isRefusal) this.logger.error({ err: error, code: problem.code }, 'receipt of a batch failed');
-      return { kind: 'refused', externalId, problem };
+      return this.failed(externalId, error);
     }
+  }
+
+  private async storeOne(prepared: Prepared): Promise<BatchResult> {
+    if (prepared.kind === 'refused') return prepared;
+    const { externalId, ready, command } = prepared;
+    try {
+      return { kind: 'stored', externalId, ...(await this.createReceipt.store(ready, command)) };
+    } catch (error) {
+      return this.failed(externalId, error);
+    }
+  }
+
+  private failed(externalId: string, error: unknown): Extract<BatchResult, { kind: 'refused' }> {
+    const problem = problemOf(error);
+    if (!problem.isRefusal) this.logger.error({ err: error, code: problem.code }, 'receipt of a batch failed');
+    return { kind: 'refused', externalId, problem };
   }
 }
 

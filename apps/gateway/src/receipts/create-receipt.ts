@@ -33,6 +33,10 @@ export interface CreatedReceipt {
   replayed: boolean;
 }
 
+/** One that can be written, or what was found to have been stored before. */
+export type ReadyReceipt =
+  { kind: 'ready'; identity: StoredIdentity; row: NewReceipt } | ({ kind: 'found' } & CreatedReceipt);
+
 const OPERATION = 'receipts';
 
 /**
@@ -50,31 +54,41 @@ export class CreateReceipt {
     private readonly recent: RecentRequests,
   ) {}
 
+  /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 429 (quota), 503 (no device, database away) */
+  async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
+    return this.store(await this.prepare(command), command);
+  }
+
   /**
+   * Everything before the first write: what is prepared together can be stored in an order.
    * @param refusal why it may not be stored; what was stored before is read all the same
-   * @throws Problem the refusal, 422 (rules, mismatch), 409 (same key being written), 429 (quota), 503 (no device, database away)
    */
-  async execute(command: CreateReceiptCommand, refusal: Problem | null = null): Promise<CreatedReceipt> {
+  async prepare(command: CreateReceiptCommand, refusal: Problem | null = null): Promise<ReadyReceipt> {
     const identity = identityOf(command);
     const repeated = await this.findRepeated(identity);
-    if (repeated) return repeated;
+    if (repeated) return { kind: 'found', ...repeated };
     const prepared: Prepared = refusal
       ? { kind: 'refused', problem: refusal }
       : await this.preparer.prepare(command.merchantId, command.body);
     if (prepared.kind === 'refused') {
       // A replay is never refused by a rule that may have changed since: the key is looked up first.
       const replay = await this.findReplay(identity);
-      if (replay) return replay;
+      if (replay) return { kind: 'found', ...replay };
       throw prepared.problem;
     }
-    const { route, document } = prepared;
-    const row = newReceipt(identity, route, document);
+    return { kind: 'ready', identity, row: newReceipt(identity, prepared.route, prepared.document) };
+  }
+
+  /** The receipts of calls that follow one another at once are written, and stand in their lanes, in the order of these calls. */
+  async store(ready: ReadyReceipt, command: CreateReceiptCommand): Promise<CreatedReceipt> {
+    if (ready.kind === 'found') return { row: ready.row, replayed: ready.replayed };
+    const { identity, row } = ready;
     const waiter = this.settled.watch(row.id);
     try {
       const stored = storedOrThrow(await this.admission.accept(row, command.isCallerGone));
       this.recent.store(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
-      this.lanes.ring(route.deviceId, row.id);
+      this.lanes.ring(row.deviceId, row.id);
       command.onStored?.();
       await waiter.settledWithin(command.waitSeconds);
       // There was no wait, so nothing can have happened that the answer should show: no need to read it back.

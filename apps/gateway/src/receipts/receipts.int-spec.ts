@@ -252,6 +252,27 @@ describe('a batch', () => {
     expect(body.data[0]?.receipt?.id).toBe(alone.body.id);
   });
 
+  test('stands in the lane in its own order, not in that of its names or of what each took to prepare', async () => {
+    const { prisma, merchantId } = fixture.gateway;
+    const branchId = merchantId.replace('mer_', 'brn_');
+    // Known to no cache yet, so that these are prepared last.
+    const data = ['ben', 'eva'].map((code) => ({ id: newId('csh'), merchantId, branchId, code, name: code }));
+    await prisma.cashier.createMany({
+      data: data.map((each) => ({ ...each, defaultDeviceId: fixture.device.deviceId })),
+    });
+    const names = Array.from({ length: 120 }, (_, index) => `placed-${index + 1}`);
+    const { body } = await batch(
+      names.map((external_id, index) => ({
+        ...fixture.saleOf([fixture.item('bread', 100, 1)], { external_id }),
+        ...(index % 60 < 3 && { cashier_id: index < 60 ? 'ben' : 'eva' }),
+      })),
+    );
+    expect(new Set(body.data.map(({ status }) => status))).toEqual(new Set([202]));
+    const stored = await prisma.$queryRaw<{ external_id: string }[]>`
+      SELECT external_id FROM receipts WHERE external_id LIKE 'placed-%' ORDER BY lane_place`;
+    expect(stored.map(({ external_id }) => external_id)).toEqual(names);
+  });
+
   test('of 500 receipts and more than 256 KiB; not of 501, none or something else', async () => {
     const name = 'x'.repeat(400);
     const receipts = Array.from({ length: 500 }, (_, index) =>

@@ -11,16 +11,17 @@ const NOTED = insertEvents(
 
 /**
  * Writes all rows in one statement and returns the new ones: id → created_at. Rows whose key or external id exists are
- * skipped, not reported: their callers read them afterwards (a new snapshot sees the winner). The rows come sorted
- * by key, so that two groups that share keys meet them in the same order.
+ * skipped, not reported: their callers read them afterwards (a new snapshot sees the winner). They are written in the order of
+ * their keys, so that two groups that share keys meet them in the same order, and stand in their lanes in the order in which they are given:
+ * the places are drawn first, as one list.
  * The receipt and its `receipt.accepted` event are one statement, hence one transaction.
  */
 export async function insertReceipts(database: HotStatements, rows: readonly NewReceipt[]): Promise<Map<string, Date>> {
   // One JSON text instead of an array for each column: what Prisma does to every element costs more than the INSERT.
   const inserted = await database.queryHot<{ id: string; created_at: Date }>(Prisma.sql`
         WITH incoming AS (
-          SELECT * FROM json_to_recordset(${JSON.stringify(rows.map(recordOf))}::json) AS r(
-            id text, event_id text, merchant_id text, client_id text, operation text, idempotency_key text,
+          SELECT * FROM json_to_recordset(${JSON.stringify(byKey(rows))}::json) AS r(
+            arrival int, id text, event_id text, merchant_id text, client_id text, operation text, idempotency_key text,
             external_id text, body_hash text, type receipt_type, device_id text, branch_id text, cashier_id text,
             document jsonb, total_tiyin bigint, vat_total_tiyin bigint, trace_parent text)
         ), written AS (
@@ -28,7 +29,7 @@ export async function insertReceipts(database: HotStatements, rows: readonly New
                                 status, lane_place, device_id, branch_id, cashier_id, document, total_tiyin,
                                 vat_total_tiyin, trace_parent)
           SELECT id, merchant_id, client_id, operation, idempotency_key, external_id, decode(body_hash, 'hex'), type,
-                 'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id, document, total_tiyin,
+                 'accepted', (ARRAY(SELECT nextval('lane_place_seq') FROM incoming))[arrival], device_id, branch_id, cashier_id, document, total_tiyin,
                  vat_total_tiyin, trace_parent
           FROM incoming
           ON CONFLICT DO NOTHING
@@ -37,6 +38,18 @@ export async function insertReceipts(database: HotStatements, rows: readonly New
         )
         SELECT id, created_at FROM written`);
   return new Map(inserted.map((row) => [row.id, row.created_at]));
+}
+
+/** Each with its number in the order in which they are given. */
+function byKey(rows: readonly NewReceipt[]): Record<string, unknown>[] {
+  return rows
+    .map((row, index) => ({ key: keyOf(row), record: { arrival: index + 1, ...recordOf(row) } }))
+    .sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
+    .map(({ record }) => record);
+}
+
+function keyOf(row: NewReceipt): string {
+  return `${row.clientId}\n${row.operation}\n${row.idempotencyKey ?? ''}\n${row.externalId ?? ''}\n${row.id}`;
 }
 
 /** A row as json_to_recordset names its columns. */
