@@ -65,10 +65,8 @@ describe('the local API', () => {
     const bytes = Buffer.byteLength(JSON.stringify(answer.body));
     expect(bytes).toBeLessThan(0.75 * MAX_LOCAL_ANSWER_BYTES);
     expect((await register.call('GET', '/receipts?key=largest')).body).toEqual(answer.body);
-    const codes = (await register.ofd('/documents')).data[0].items.map(
-      (line: { labels: string[] }) => line.labels.length,
-    );
-    expect(codes).toEqual(items.map(() => MAX_LABELS));
+    const sent = (await register.ofd('/documents')) as { data: { items: { labels: string[] }[] }[] };
+    expect(sent.data[0]?.items.map(({ labels }) => labels.length)).toEqual(items.map(() => MAX_LABELS));
   });
 
   test('a payment that does not add up is F-005 where the module compares, else registered as sent', async () => {
