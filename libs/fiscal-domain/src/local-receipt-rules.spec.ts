@@ -115,9 +115,12 @@ describe('the receipt', () => {
 });
 
 describe('an item', () => {
-  test.each(['', '  ', '\u00a0', undefined, null, 5, {}, ['Bread']])('E-011: name %p', (name) => {
-    expect(codesAt(ofItem({ name }))).toEqual(['E-011 0 name']);
-  });
+  test.each(['', '  ', '\u00a0', '\u0007', '\u001d \t', '\u0085', undefined, null, 5, {}, ['Bread']])(
+    'E-011: name %p',
+    (name) => {
+      expect(codesAt(ofItem({ name }))).toEqual(['E-011 0 name']);
+    },
+  );
 
   test.each([0, -0, -1, ...BAD_NUMBERS])('E-012: price %p', (price) => {
     expect(codesAt(ofItem({ price }))).toEqual(['E-012 0 price']);
@@ -196,6 +199,10 @@ describe('E-016: ±100 passes, ±101 does not', () => {
   test('a bad amount does not hide a bad vat where only the unit price counts', () => {
     expect(codes(ofItem({ amount: 'x', vat: 1 }))).toEqual(['E-016']);
   });
+});
+
+test('a name with anything else in it is one', () => {
+  for (const name of ['\u0007Bread', '\u001d1', '·']) expect(codes(ofItem({ name }))).toEqual([]);
 });
 
 describe('marking', () => {

@@ -9,7 +9,7 @@ import { itemAmounts, sumOfNets } from './local-amounts.js';
 import { lineTotal } from './line.js';
 import { tiyin, type Tiyin } from './money.js';
 import { RECEIPT_TYPES } from './receipt.js';
-import { truncateUtf8 } from './text.js';
+import { printedName, truncateUtf8 } from './text.js';
 import { vatContained, VAT_PERCENTS, wireVat, type VatPercent, type VatRule } from './vat.js';
 import * as wire from './wire-values.js';
 
@@ -157,8 +157,10 @@ function checkRefundInfo(value: unknown): RuleViolation[] {
   return violations;
 }
 
+/** A name of control characters alone is empty in the document. */
 function checkName(checked: CheckedItem): RuleViolation | null {
-  return wire.isFilledText(checked.item['name'])
+  const name = checked.item['name'];
+  return typeof name === 'string' && printedName(name) !== ''
     ? null
     : ofItem(checked, 'E-011', 'name', { message: 'name must not be empty', allowed: '≥ 1' });
 }

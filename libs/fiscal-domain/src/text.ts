@@ -57,6 +57,16 @@ export function normaliseText(text: string): string {
   return isStreamSafe(text) ? text.normalize('NFC') : text;
 }
 
+/**
+ * A name as a fiscal document has it: its control characters (tab, newline …) would break the printed line and are spaces. NUL is
+ * refused before.
+ */
+export function printedName(name: string): string {
+  return normaliseText(name)
+    .replace(/[\u0001-\u001f\u007f-\u009f]+/gu, ' ')
+    .trim();
+}
+
 /** Cyrillic letters with the shape of a Latin one in lower or upper case (В/B, М/M, Н/H, Т/T only in upper case). */
 const CYRILLIC_HOMOGLYPHS = 'авеікмнорсѕтухјһԁԛԝ';
 const LATIN_HOMOGLYPHS = 'abeikmhopcstyxjhdqw';

@@ -1,6 +1,6 @@
 import {
   localReceiptTotals,
-  normaliseText,
+  printedName,
   readExtraInfo,
   readTaxpayer,
   truncateUtf8,
@@ -31,7 +31,7 @@ export function readDocument(request: LocalReceiptRequest, options = { extension
       ...(commission && { commission: taxpayerPayload(commission) }),
       discount: item.discount ?? 0,
       labels: labelsOf(item),
-      name: fiscalName(item.name),
+      name: truncateUtf8(printedName(item.name), MAX_NAME_BYTES),
       package_code: emptyToNull(item.packageCode),
       price: item.price,
       spic: item.spic,
@@ -52,16 +52,6 @@ export function readDocument(request: LocalReceiptRequest, options = { extension
     customer: options.extensions ? readTaxpayer(request.customer) : null,
     paymentProvider: options.extensions ? emptyToNull(request.paymentProvider) : null,
   };
-}
-
-function fiscalName(name: string): string {
-  // Control characters (tab, newline …) would break the printed line.
-  return truncateUtf8(
-    normaliseText(name)
-      .replace(/[\u0000-\u001f\u007f-\u009f]+/gu, ' ')
-      .trim(),
-    MAX_NAME_BYTES,
-  );
 }
 
 function labelsOf(item: LocalItem): string[] {

@@ -105,6 +105,7 @@ export const RULE_PROOFS: Partial<Record<Row, Proof>> = {
   'rule: E-011 the name is empty': proves(() => [
     [sale({ items: [item({ name: '' })] }), 'E-011'],
     [sale({ items: [item({ name: '   ' })] }), 'E-011'],
+    [sale({ items: [item({ name: '\u001d\u0007' })] }), 'E-011'],
     [sale({ items: [item({ name: undefined })] }), 'E-011'],
   ]),
   'rule: E-012 the price is not > 0': proves(() => [
