@@ -226,6 +226,9 @@ describe('marking', () => {
     [{ labels: ['L1', 'L2'] }, ['E-017 0 labels']],
     [{ labels: ['L1'], amount: 2000 }, ['E-017 0 labels']],
     [{ labels: ['L1', ''], amount: 2000 }, ['E-017 0 labels']],
+    [{ labels: ['L1', ''] }, ['E-017 0 labels']],
+    [{ labels: [' ', 'L1', ''] }, ['E-017 0 labels']],
+    [{ label: 'L1', labels: ['', ''] }, []],
     [{ amount: 1001 }, ['E-017 0 labels']],
     [{ amount: 1500 }, ['E-017 0 labels']],
     [{ amount: 999 }, ['E-018 0 amount', 'E-017 0 labels']],
@@ -245,6 +248,9 @@ describe('marking', () => {
     [{ labels: ['L1'] }, []],
     [{ labels: ['L1'], amount: 2000 }, ['E-017']],
     [{ labels: ['L1', 'L2'] }, ['E-017']],
+    [{ labels: ['L1', ''] }, ['E-017']],
+    [{ labels: ['L1', ''], amount: 2000 }, ['E-017']],
+    [{ labels: ['', ''] }, []],
   ])('other goods, %j: %j', (more, expected) => {
     expect(codes(receipt({ items: [item(more)], received: { cash: 0, card: 0 } }))).toEqual(expected);
   });

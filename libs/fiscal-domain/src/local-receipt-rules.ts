@@ -256,11 +256,14 @@ function checkLabelCount(checked: CheckedItem): RuleViolation | null {
   const listed = wire.asArray(checked.item['labels']) ?? [];
   const labels = wire.itemLabels(checked.item);
   if (labels.length === 0 || (!checked.goods?.marked && listed.length === 0)) return null;
-  if (labels.length * 1000 === checked.item['amount']) return null;
-  const message = `number of labels (${labels.length}) must equal amount / 1000`;
+  // Among codes an empty text stands for a piece whose code is missing: it is counted, and it is no code.
+  const texts = listed.some(wire.isFilledText) ? listed.filter((label) => typeof label === 'string') : labels;
+  const wrong = [texts.length, labels.length].find((count) => count * 1000 !== checked.item['amount']);
+  if (wrong === undefined) return null;
+  const message = `number of labels (${wrong}) must equal amount / 1000`;
   const expected = pieces(checked.item['amount']);
   const allowed = typeof expected === 'number' ? String(expected) : null;
-  return ofItem(checked, 'E-017', 'labels', { message, given: labels.length, allowed });
+  return ofItem(checked, 'E-017', 'labels', { message, given: wrong, allowed });
 }
 
 function checkPayment(body: wire.WireObject, items: readonly CheckedItem[]): RuleViolation[] {

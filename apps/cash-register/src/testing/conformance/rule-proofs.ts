@@ -138,6 +138,7 @@ export const RULE_PROOFS: Partial<Record<Row, Proof>> = {
     [marked({ amount: 2000, price: 1_000_000, vat: 107_143, labels: ['a'] }), 'E-017'],
     [marked({ amount: 2000, price: 1_000_000, vat: 107_143, label: 'a' }), 'E-017'],
     [marked({ labels: ['a', 'b'] }), 'E-017'],
+    [marked({ labels: ['a', ''] }), 'E-017'],
     [marked({ amount: 1500, labels: ['a'] }), 'E-017'],
   ]),
   'rule: E-018 amount below 1000 for marked goods': proves(() => [
