@@ -209,6 +209,18 @@ describe('a register without keys', () => {
     expect(await rows.events()).toEqual(['device.replaced', 'receipt.unknown', 'device.online', 'receipt.accepted']);
   });
 
+  test('that a person has disabled stays disabled, though its counters stand where the copy left them', async () => {
+    await place('dev_1', { register: registers[2]! });
+    await rows.sql.query(`UPDATE devices SET state = 'disabled'`);
+    const id = await rows.createReceipt();
+    await holdAfterRestore(session, logger);
+    await round();
+    await settled();
+    await round();
+    expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['disabled', 'accepted']);
+    expect(await rows.events()).toEqual(['receipt.unknown', 'receipt.accepted']);
+  });
+
   test('that has sold since the copy stands still until a person has compared, and says by how much it moved', async () => {
     await place('dev_1', { register: registers[2]! });
     const id = await rows.createReceipt();

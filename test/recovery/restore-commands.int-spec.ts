@@ -231,6 +231,27 @@ test('nothing-lost: everything goes back to where it was, but for what was on it
   expect((await rows.ours.read('dev_2', 1))?.waiting).toMatchObject([{ id: waiting, isFromCopy: false }]);
 });
 
+test('nothing-lost and adopt leave a register disabled that a person has disabled', async () => {
+  for (const id of ['dev_1', 'dev_2']) await keyless(id);
+  await rows.sql.query(
+    `UPDATE devices SET state = 'disabled', state_reason = 'disabled by a person' WHERE id = 'dev_1'`,
+  );
+  const id = await rows.createReceipt();
+  await putBack();
+  expect([await stateOf('dev_1'), await stateOf('dev_2'), await statusOf(id)]).toEqual([
+    'disabled',
+    'replaced',
+    'unknown',
+  ]);
+  expect(await run('restore', 'adopt', ...REASON, ...evidence)).toEqual({ done: 1, refused: [] });
+  await run('restore', 'nothing-lost', ...REASON, ...evidence);
+  expect([await stateOf('dev_1'), await stateOf('dev_2'), await statusOf(id)]).toEqual([
+    'disabled',
+    'online',
+    'accepted',
+  ]);
+});
+
 test('nothing-lost: what was on its way to a register without keys is sent again once its lane has settled', async () => {
   await keyless('dev_1');
   await rows.holdLane();

@@ -89,6 +89,28 @@ test('another one: registers without a journal stop and what waits there is unkn
   ]);
 });
 
+test.each([
+  ['disabled', 'disabled by a person'],
+  ['replaced', 'another journal answers'],
+  ['claimed_elsewhere', 'another merchant holds it'],
+])('a register without a journal that is %s stays so, and is compared all the same', async (state, reason) => {
+  await rows.createReceipt();
+  await rows.sql.query('DELETE FROM restore_checks');
+  await rows.sql.query(
+    `UPDATE devices SET state = $1::device_state, state_reason = $2, terminal_id = 'UZ1', state_since = now() + interval '1 hour'`,
+    [state, reason],
+  );
+  await rows.sql.query("INSERT INTO database_identity (identity) VALUES ('the one before')");
+  await holdAfterRestore(session, logger);
+  expect(await statesOf()).toEqual([{ id: 'dev_1', device: state, receipt: 'unknown', attempt: 'unknown' }]);
+  expect(await rows.one('SELECT state_reason FROM devices')).toEqual({ state_reason: reason });
+  const { rows: checks } = await rows.sql.query(
+    'SELECT c.verdict, d.state_since < c.restored_at AS before FROM restore_checks c JOIN devices d ON d.id = c.device_id WHERE attempt_id IS NULL',
+  );
+  // The clock of the server before may have been ahead.
+  expect(checks).toEqual([{ verdict: 'unproven', before: state === 'disabled' }]);
+});
+
 test('while pollers and lanes write the same registers in another order: it is done at the first try', async () => {
   await rows.sql.query(
     `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, profile, terminal_id)

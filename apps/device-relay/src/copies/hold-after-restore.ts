@@ -6,12 +6,13 @@ import { planRenumbering } from '../events/renumber-events.js';
 import { holdReceipts, readFleet } from './hold-receipts.js';
 import { isSameCluster, isSameDatabase, readIdentity, withTablesOfNow } from './database-identity.js';
 
-/** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore. */
+/** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore, nor a register that stood still before it. */
 const NOTE_CHANGE = `
   UPDATE database_identity SET identity = $1, noted_at = now(),
          changed_at = greatest(clock_timestamp(),
            (SELECT max(created_at) + interval '1 millisecond' FROM receipts
-             WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')))`;
+             WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')),
+           (SELECT max(state_since) + interval '1 millisecond' FROM devices WHERE state = 'disabled' AND deleted_at IS NULL))`;
 
 /**
  * Before a relay takes its first lane on a session, and after each reconnection: is this still the database that we knew?
@@ -57,16 +58,20 @@ async function hold(client: pg.Client): Promise<{ devices: number; receipts: num
 
 /**
  * Registers without keys stop, and their counters are compared with where the copy left them. Those of which the copy has no
- * reading are left to a person.
+ * reading are left to a person. One that stands still for a reason of its own keeps its state, which only a person ends: enabling one
+ * that was disabled stops it here (apps/gateway/src/fleet/devices/switch-device.ts), the other two begin anew.
  */
 async function stopKeyless(run: RunStatement): Promise<number> {
-  const devices = await run<{ id: string }>(Prisma.sql`
-     UPDATE devices d SET state = 'replaced', state_reason = ${RESTORED}, state_since = now()
+  const keyless = await run<{ id: string }>(Prisma.sql`
+     SELECT id FROM devices d
       WHERE deleted_at IS NULL AND journal_id IS NULL
         AND (terminal_id IS NOT NULL
-             OR EXISTS (SELECT FROM receipts r WHERE r.device_id = d.id AND r.status IN ('accepted', 'sending')))
+             OR EXISTS (SELECT FROM receipts r WHERE r.device_id = d.id AND r.status IN ('accepted', 'sending')))`);
+  const stopped = await run<{ id: string }>(Prisma.sql`
+     UPDATE devices d SET state = 'replaced', state_reason = ${RESTORED}, state_since = now()
+      WHERE id = ANY(${keyless.map(({ id }) => id)}::text[]) AND state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')
      RETURNING id`);
-  const ids = devices.map(({ id }) => id);
+  const ids = stopped.map(({ id }) => id);
   await run(
     insertEvents(Prisma.sql`
      SELECT e.event_id, d.merchant_id, 'device.replaced', d.id, jsonb_build_object('device_id', d.id, 'reason', d.state_reason)
@@ -85,6 +90,6 @@ async function stopKeyless(run: RunStatement): Promise<number> {
             CASE WHEN seen.is_read THEN NULL ELSE '{"why": "the copy has no reading of its counters"}'::jsonb END
        FROM lanes l, database_identity i,
             LATERAL (SELECT coalesce(jsonb_typeof(l.baseline -> 'reading') = 'object', false) AS is_read) seen
-      WHERE l.device_id = ANY(${ids}::text[])`);
+      WHERE l.device_id = ANY(${keyless.map(({ id }) => id)}::text[])`);
   return ids.length;
 }

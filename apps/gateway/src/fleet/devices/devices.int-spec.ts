@@ -296,6 +296,21 @@ describe('leaving', () => {
     expect(refused).toMatchObject({ status: 409, body: { code: 'device_replaced' } });
   });
 
+  test.each([
+    ['not compared yet', null, '1 hour', 'replaced'],
+    ['not proven to have sold nothing since', 'unproven', '1 hour', 'replaced'],
+    ['proven to have sold nothing since', 'absent', '1 hour', 'online'],
+    ['adopted, and disabled later', 'unproven', '-1 hour', 'online'],
+  ])('one that was disabled when a copy was put back, %s', async (_what, verdict, disabledBefore, state) => {
+    const { prisma } = fleet.gateway;
+    const { deviceId: id } = await fleet.gateway.createDevice({ state: 'disabled' });
+    await prisma.$executeRaw`
+      INSERT INTO restore_checks (device_id, method, verdict, restored_at)
+      SELECT id, 'counters', ${verdict}::text, state_since + ${disabledBefore}::interval FROM devices WHERE id = ${id}`;
+    expect((await fleet.ask('POST', `/v1/devices/${id}/enable`)).body).toMatchObject({ state });
+    expect((await fleet.gateway.events(id)).map(({ type }) => type)).toEqual([`device.${state}`]);
+  });
+
   test('only at rest, with an empty lane, nothing that gets there with its money and nothing unresolved', async () => {
     const device = await fleet.gateway.createDevice();
     const { deviceId: id } = device;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { RESTORED, type Prisma } from '#database';
 import { claimedElsewhereReason, wakeLane, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem } from '#problems';
@@ -15,12 +15,21 @@ async function enabledState(
   tx: Tx,
   { id, transport, terminal_id: terminalId }: LockedDeviceRow,
 ): Promise<[string, string | null]> {
-  if (terminalId === null) return transport === 'link' ? ['unreachable', 'waiting for enrolment'] : ['online', null];
   // Disabling and enabling is no way round the proof.
   const [elsewhere] = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM terminals t JOIN devices d ON d.terminal_id = t.terminal_id AND d.merchant_id <> t.merchant_id
      WHERE d.id = ${id}`;
-  return elsewhere ? ['claimed_elsewhere', claimedElsewhereReason(terminalId)] : ['online', null];
+  if (elsewhere && terminalId !== null) return ['claimed_elsewhere', claimedElsewhereReason(terminalId)];
+  if (await isHeldByRestore(tx, id)) return ['replaced', RESTORED];
+  return terminalId === null && transport === 'link' ? ['unreachable', 'waiting for enrolment'] : ['online', null];
+}
+
+/** It was disabled already when a copy of the database was put back, and nothing has proven since that it registered nothing after the copy. */
+async function isHeldByRestore(tx: Tx, deviceId: string): Promise<boolean> {
+  const held = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM restore_checks c JOIN devices d ON d.id = c.device_id
+     WHERE d.id = ${deviceId} AND c.attempt_id IS NULL AND c.verdict IS DISTINCT FROM 'absent' AND d.state_since < c.restored_at`;
+  return held.length > 0;
 }
 
 /** POST /v1/devices/{id}/disable, enable, drain, resume. Doing it twice changes nothing more and is no error. */

@@ -139,7 +139,7 @@ export class OperatorFixture {
   async createDevice(
     more: {
       merchantId?: string;
-      state?: 'online' | 'replaced' | 'blocked';
+      state?: 'online' | 'replaced' | 'blocked' | 'disabled';
       journalId?: string;
       capabilities?: string[];
     } = {},
