@@ -118,7 +118,8 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
       const facts = await this.payments.readFacts(id);
       const isAsked = facts && EXPECTED[facts.state];
       const outcome = isAsked ? await this.ask(facts) : null;
-      if (!facts || !outcome || outcome === 'unheard' || (await this.heal(facts, outcome))) return;
+      if (!facts || !outcome || outcome === 'unheard' || isUnderWay(facts, outcome)) return;
+      if (await this.heal(facts, outcome)) return;
       const isOld = facts.now.getTime() - facts.state_since.getTime() > AFTER_MINUTES * 60_000;
       if (isOld && EXPECTED[facts.state] && differenceOf(facts, outcome) === null)
         await noteComparison(this.prisma, facts, { discrepancy: null });
@@ -141,8 +142,9 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
       else if (isOld) await this.payments.noteDifference(id, silence);
       return;
     }
-    this.unheard.noteHeard(id);
     this.silentAccounts.noteHeard(facts.account_id);
+    if (outcome && isUnderWay(facts, outcome)) return this.unheard.noteSilent(id);
+    this.unheard.noteHeard(id);
     const difference = outcome ? differenceOf(facts, outcome) : null;
     if (outcome && difference && (await this.heal(facts, outcome))) return;
     const discrepancy = isAccepted(facts, difference) ? null : difference;
@@ -206,6 +208,15 @@ function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | 
     default:
       return null;
   }
+}
+
+/**
+ * Its provider has hinted at it within a day, and something is at work there: a hint may come before what it is about is done (Payme asks
+ * for our answer to its cancel while the receipt still is in its queue). What becomes of it is read later.
+ */
+function isUnderWay({ state, hinted_at: hintedAt, now }: PaymentFacts, { status }: StatusFacts): boolean {
+  if (state !== 'captured' || status !== 'in_flight' || hintedAt === null) return false;
+  return now.getTime() - hintedAt.getTime() < SHOWN_AFTER_MS;
 }
 
 /** As the row keeps it: a difference in any fact of the provider's is another one. */

@@ -74,6 +74,7 @@ interface ReportedFiscal {
 
 interface FiscalOf {
   id: string;
+  state: PaymentState;
   fiscal_mode: 'gateway' | 'provider';
   /** Of our own receipt. */
   fiscal_sign: string | null;
@@ -318,7 +319,7 @@ export class InboundRepository {
   ): Promise<FiscalOf | null> {
     const { accountId, id } = where;
     const [row] = await tx.$queryRaw<FiscalOf[]>`
-      SELECT p.id, p.fiscal_mode, r.fiscal_sign FROM payments p JOIN receipts r ON r.id = p.receipt_id
+      SELECT p.id, p.state, p.fiscal_mode, r.fiscal_sign FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.account_id = ${accountId}
          AND (p.provider_ref = ${id}
               OR p.id = (SELECT payment_id FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}))

@@ -17,8 +17,10 @@ import {
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import { ComparePayments } from '../compare-payments.js';
 import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { extraInfoOf } from '../extra-info.js';
+import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
@@ -52,6 +54,8 @@ export class PaymeCalls {
     private readonly groups: PaymeGroups,
     private readonly lanes: RingLanes,
     private readonly fiscal: PaymeFiscalData,
+    private readonly worker: PaymentWorker,
+    private readonly comparing: ComparePayments,
   ) {}
 
   async answer(call: InboundCall): Promise<WireObject> {
@@ -135,7 +139,7 @@ export class PaymeCalls {
   private async decideLocked(asked: PaymeAsked): Promise<PaymeDecision['answer']> {
     const { command, call } = asked;
     const { account } = call;
-    const { answer, performed } = await this.rows.inTransaction(async (tx) => {
+    const { answer, performed, hinted } = await this.rows.inTransaction(async (tx) => {
       const isCheck = command.method === 'CheckPerformTransaction';
       const before = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
       const reference = 'account' in command ? command.account : null;
@@ -144,7 +148,7 @@ export class PaymeCalls {
       const known = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
       const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
       const made = decideOn(asked, { payment, transaction: known, hasLive });
-      if (!made.change || !payment) return { answer: made.answer, performed: null };
+      if (!made.change || !payment) return { answer: made.answer, performed: null, hinted: null };
       await this.write(tx, { account, payment, command, change: made.change });
       await this.rows.keep(tx, {
         ...{ accountId: account.id, address: call.address, body: call.body, answer: made.answer },
@@ -152,9 +156,11 @@ export class PaymeCalls {
         amountTiyin: Number(payment.amount_tiyin),
       });
       const isPerformed = made.change.kind === 'perform' && drives(payment);
-      return { answer: made.answer, performed: isPerformed ? payment : null };
+      const isHint = made.change.kind === 'cancel' && !drives(payment);
+      return { answer: made.answer, performed: isPerformed ? payment : null, hinted: isHint ? payment.id : null };
     });
     if (performed) this.afterPerform(performed);
+    if (hinted !== null) void this.comparing.afterHint(hinted).then(() => this.worker.schedule(hinted));
     return answer;
   }
 
@@ -187,7 +193,7 @@ export class PaymeCalls {
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, change);
-        if (drives(payment)) await this.cancelled(tx, payment, change);
+        await (drives(payment) ? this.cancelled(tx, payment, change) : this.hinted(tx, payment));
         return;
       case 'expire':
         await this.rows.moveTransaction(tx, where, { state: -1, atMs: change.atMs, reason: PAYME_TIMEOUT_REASON });
@@ -213,6 +219,12 @@ export class PaymeCalls {
     if (state === -1) return this.free(tx, payment);
     if (payment.state !== 'captured') return;
     await this.rows.reverse(tx, payment, `cancelled at Payme, reason ${String(reason)}`);
+  }
+
+  /** What we hold or have taken ourselves may have gone back there: its receipt is read, once Payme has its answer. */
+  private async hinted(tx: Tx, payment: LockedPayment): Promise<void> {
+    await this.rows.noteHint(tx, payment.id);
+    await this.rows.due(tx, payment.id);
   }
 
   /** The customer may try again, until the payment's time is over. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { paymeError, readPaymeFiscal, type PaymeCommand, type PaymeError, type WireObject } from '#payments';
 import type { OpenAccount } from '../accounts/account-settings.js';
+import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository } from './inbound.repository.js';
 
@@ -22,6 +23,7 @@ export class PaymeFiscalData {
   constructor(
     private readonly rows: InboundRepository,
     private readonly worker: PaymentWorker,
+    private readonly comparing: ComparePayments,
   ) {}
 
   async keep(
@@ -29,7 +31,7 @@ export class PaymeFiscalData {
     { id, type, fiscalData: data }: SetFiscalData,
   ): Promise<{ result: WireObject } | { error: PaymeError }> {
     const report = readPaymeFiscal(data);
-    const paymentId = await this.rows.inTransaction(async (tx) => {
+    const kept = await this.rows.inTransaction(async (tx) => {
       const payment = await this.rows.storeFiscalData(tx, { accountId: account.id, id }, { type, data });
       if (!payment) return null;
       await this.rows.keep(tx, {
@@ -47,11 +49,15 @@ export class PaymeFiscalData {
       ) {
         await this.rows.noteDifference(tx, payment.id, { registered_by_provider_too: report.document });
       }
-      return payment.id;
+      // The refund of money that we have not given back, and that no call of Payme's has moved.
+      const isHint = report.kind === 'document' && type === 'CANCEL' && payment.state === 'captured';
+      if (isHint) await this.rows.noteHint(tx, payment.id);
+      return { id: payment.id, isHint };
     });
-    if (paymentId === null) return { error: paymeError('fiscalReceipt') };
+    if (kept === null) return { error: paymeError('fiscalReceipt') };
     if (report.kind === 'unreadable') return { error: paymeError('params', report.field) };
-    this.worker.schedule(paymentId);
+    if (kept.isHint) void this.comparing.afterHint(kept.id).then(() => this.worker.schedule(kept.id));
+    else this.worker.schedule(kept.id);
     return { result: { success: true } };
   }
 }
