@@ -3,6 +3,10 @@ import { MAX_TIYIN } from '#fiscal-domain';
 
 /** RFC 3339 with an offset; seconds and their fraction may be left out. */
 const TIMESTAMP = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+/** What JavaScript writes of moments before and after these PostgreSQL does not read as a time. */
+export const [FIRST_MOMENT_MS, LAST_MOMENT_MS] = ['0001-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'].map(
+  Date.parse,
+) as [number, number];
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** A moment in a query, e.g. `2026-01-02T03:04:05Z`. In a URL, `+` is written %2B. */
@@ -31,12 +35,12 @@ export function IsPlainText(maxLength: number): PropertyDecorator {
   });
 }
 
-/** Null for what is no such moment, as 30 February. */
+/** Null for what is no such moment, as 30 February, or one that its offset puts before the year 1 or after 9999. */
 export function readTimestamp(text: string): Date | null {
   const match = TIMESTAMP.exec(text);
   if (!match || !isRealDay(text.slice(0, 10))) return null;
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? null : time;
+  const ms = Date.parse(text);
+  return ms >= FIRST_MOMENT_MS && ms <= LAST_MOMENT_MS ? new Date(ms) : null;
 }
 
 function isRealDay(day: string): boolean {

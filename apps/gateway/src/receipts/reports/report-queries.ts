@@ -3,7 +3,7 @@ import { Prisma } from '#database';
 import type { Span } from '#ledger';
 import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
-import { IsDay, IsPlainText } from '../../http/query-rules.js';
+import { FIRST_MOMENT_MS, IsDay, IsPlainText, LAST_MOMENT_MS } from '../../http/query-rules.js';
 
 export const TURNOVER_GROUPS = ['day', 'device', 'branch', 'cashier', 'vat'] as const;
 export type TurnoverGroup = (typeof TURNOVER_GROUPS)[number];
@@ -67,8 +67,6 @@ const DAY_MS = 86_400_000;
 const OFFSET_MS = 5 * 3_600_000;
 const DEFAULT_DAYS = 31;
 const MAX_DAYS = 366;
-/** What JavaScript writes beyond these PostgreSQL does not read as a time. */
-const [FIRST_MS, LAST_MS] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].map(Date.parse) as [number, number];
 
 /** @throws Problem 422 when it ends before it begins or is longer than a year */
 export function periodOf(query: { from?: string; to?: string }, now: Date): Period {
@@ -83,11 +81,11 @@ export function periodOf(query: { from?: string; to?: string }, now: Date): Peri
 
 /** What was registered in it. */
 export function spanOf({ fromMs, endMs }: Pick<Period, 'fromMs' | 'endMs'>): Span {
-  return { of: 'registered_at', from: new Date(fromMs), to: new Date(Math.min(endMs, LAST_MS)) };
+  return { of: 'registered_at', from: new Date(fromMs), to: new Date(Math.min(endMs, LAST_MOMENT_MS)) };
 }
 
 function startOf(day: string): number {
-  return Math.max(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS, FIRST_MS);
+  return Math.max(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS, FIRST_MOMENT_MS);
 }
 
 function dayOf(startMs: number): string {

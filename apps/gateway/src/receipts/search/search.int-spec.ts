@@ -188,6 +188,8 @@ test.each([
   ['created_from=yesterday', '/created_from'],
   ['created_from=2023-02-30T00:00:00Z', '/created_from'],
   ['created_to=2023-01-01', '/created_to'],
+  ['created_from=0001-01-01T00:00:00%2B05:00', '/created_from'],
+  ['registered_to=9999-12-31T23:59:59-05:00', '/registered_to'],
   ['total_min=1.5', '/total_min'],
   ['total_max=9007199254740992', '/total_max'],
   ['total_max=-1', '/total_max'],
