@@ -92,7 +92,7 @@ export class MessagesRig {
     return there;
   }
 
-  mailAccount(server: MailServer, more: Record<string, unknown> = {}): Promise<string> {
+  mailAccount(server: Pick<MailServer, 'port'>, more: Record<string, unknown> = {}): Promise<string> {
     const settings = {
       ...{ host: '127.0.0.1', port: String(server.port), security: 'none' },
       ...{ from_address: 'chek@shop.example', from_name: 'Do‘kon' },

@@ -11,6 +11,7 @@ import {
   type OutgoingMessage,
   type SendOutcome,
 } from './index.js';
+import { SmtpClient, type SmtpOptions } from './smtp/smtp.client.js';
 import { selfSigned } from './testing/certificates.js';
 import { FOREIGN, ForeignMailServer, HAS_FOREIGN_SERVER } from './testing/foreign-mail-server.js';
 import { MailServer, type MailFault, type MailServerOptions } from './testing/mail-server.js';
@@ -257,6 +258,26 @@ describe('smtp', () => {
     const { port } = silent.address() as AddressInfo;
     const account = { host: 'x.uz', port: String(port), from_address: 'a@b.uz', from_name: 'S', security: 'none' };
     expect((await senderOf('smtp', account).send(letter())).kind).toMatch(/not_now|unclear/);
+  });
+
+  test('a server that goes on answering without end has its connection closed: unclear', async () => {
+    const closed: Promise<unknown>[] = [];
+    const dripping = createServer((socket) => {
+      const line = setInterval(() => socket.write('250-x\r\n'), 20);
+      closed.push(new Promise((resolve) => socket.once('close', resolve)).finally(() => clearInterval(line)));
+      socket.on('error', () => undefined).resume();
+      socket.write('220 x.uz ESMTP\r\n');
+    });
+    await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => dripping.close(() => resolve())));
+    const options: SmtpOptions = {
+      ...{ host: 'x.uz', port: (dripping.address() as AddressInfo).port, security: 'none', username: '', password: '' },
+      ...{ fromAddress: 'a@b.uz', fromName: 'S', replyTo: '', dkim: null, ca: '' },
+    };
+    const sender = new SmtpClient(options, loopbackReach(), 300);
+    expect(await sender.send(letter())).toMatchObject({ kind: 'unclear' });
+    expect(closed).toHaveLength(1);
+    await Promise.all(closed);
   });
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import type { Reach } from '../exchange.js';
 import type { MessageSender, OutgoingMessage, SendOutcome } from '../port.js';
@@ -19,9 +20,11 @@ export interface SmtpOptions {
   ca: string;
 }
 
-/** Together less than the lease of an account. */
 const GREETING_MS = 5_000;
 const SILENCE_MS = 8_000;
+/** For all of a letter once there is a connection: a server that goes on saying something is never silent. Well below the lease of an account. */
+const DEADLINE_MS = 30_000;
+const OVERDUE: SendOutcome = { kind: 'unclear', detail: 'the server has not ended within the deadline' };
 
 /**
  * Letters over SMTP. One connection for each letter: what happens to it says which letter it concerns. The name in the
@@ -34,6 +37,7 @@ export class SmtpClient implements MessageSender {
   constructor(
     private readonly options: SmtpOptions,
     private readonly reach: Reach,
+    private readonly deadlineMs = DEADLINE_MS,
   ) {}
 
   async send(message: OutgoingMessage): Promise<SendOutcome> {
@@ -57,12 +61,16 @@ export class SmtpClient implements MessageSender {
       ...{ disableFileAccess: true, disableUrlAccess: true },
       ...(this.options.dkim && { dkim: dkimOf(this.options.dkim) }),
     });
+    const sending: Promise<SendOutcome> = transport.sendMail(this.letter(message, email)).then(
+      () => ({ kind: 'sent', providerRef: email.messageId }),
+      (error: unknown) => smtpFailure(error),
+    );
+    const ended = new AbortController();
+    const overdue = delay(this.deadlineMs, OVERDUE, { signal: ended.signal }).catch(() => OVERDUE);
     try {
-      await transport.sendMail(this.letter(message, email));
-      return { kind: 'sent', providerRef: email.messageId };
-    } catch (error) {
-      return smtpFailure(error);
+      return await Promise.race([sending, overdue]);
     } finally {
+      ended.abort();
       transport.close();
       connection.destroy();
     }

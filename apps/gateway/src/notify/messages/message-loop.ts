@@ -15,7 +15,8 @@ const PLACES = 24;
 @Injectable()
 export class MessageLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
-  private readonly turns = new Set<Promise<void>>();
+  /** By account. */
+  private readonly turns = new Map<string, Promise<void>>();
   private claiming: Promise<void> | null = null;
   private readonly clearing: Periodic;
 
@@ -40,7 +41,7 @@ export class MessageLoop implements OnApplicationBootstrap, BeforeApplicationShu
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all([this.claiming, this.clearing.stop()]);
-    await Promise.all(this.turns);
+    await Promise.all(this.turns.values());
   }
 
   private async claimAgainAndAgain(): Promise<void> {
@@ -54,18 +55,18 @@ export class MessageLoop implements OnApplicationBootstrap, BeforeApplicationShu
   private async claim(): Promise<void> {
     if (!(await this.messages.isAnyDue())) return;
     const places = PLACES - this.turns.size;
-    const accounts = places > 0 ? await this.messages.claimAccounts(places) : [];
+    const accounts = places > 0 ? await this.messages.claimAccounts(places, [...this.turns.keys()]) : [];
     for (const account of accounts) this.begin(account);
   }
 
   private begin(account: ClaimedAccount): void {
-    const turn: Promise<void> = this.sender
+    const turn = this.sender
       .execute(account, this.stopping.signal)
       .catch((error: unknown) => {
         // Its lease ends by itself; then it is due as before.
         this.logger.warn({ err: error, account_id: account.id }, 'a message account could not be worked on');
       })
-      .finally(() => void this.turns.delete(turn));
-    this.turns.add(turn);
+      .finally(() => void this.turns.delete(account.id));
+    this.turns.set(account.id, turn);
   }
 }

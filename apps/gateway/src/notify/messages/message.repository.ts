@@ -108,12 +108,15 @@ export class MessageRepository {
     return this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM message_accounts WHERE ${MAY_BE_CLAIMED})`);
   }
 
-  /** Accounts with something due, those first that have waited longest. */
-  claimAccounts(limit: number): Promise<ClaimedAccount[]> {
+  /**
+   * Accounts with something due, those first that have waited longest.
+   * @param except those that this process is at: what outlives its lease is not begun a second time
+   */
+  claimAccounts(limit: number, except: readonly string[] = []): Promise<ClaimedAccount[]> {
     return this.prisma.$queryRaw<ClaimedAccount[]>`
       UPDATE message_accounts SET lease_until = now() + make_interval(secs => ${ACCOUNT_LEASE_SECONDS}::int4)
        WHERE id IN (SELECT id FROM message_accounts
-                     WHERE ${MAY_BE_CLAIMED}
+                     WHERE ${MAY_BE_CLAIMED} AND id <> ALL(${[...except]}::text[])
                      ORDER BY due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
       RETURNING id, merchant_id, channel::text, provider, per_minute, quiet_from, quiet_until, failures, wakes, lease_until`;
   }
