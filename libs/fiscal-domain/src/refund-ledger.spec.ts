@@ -4,7 +4,7 @@ import { localReceiptTotals } from './local-amounts.js';
 import { checkLocalReceipt, type GoodsEntry } from './local-receipt-rules.js';
 import { localShapeProblem } from './local-shape.js';
 import { lineTotal } from './line.js';
-import { tiyin } from './money.js';
+import { MAX_TIYIN, tiyin } from './money.js';
 import { thousandths } from './quantity.js';
 import { resolvedTotals, type ReceiptLine } from './receipt.js';
 import { leftOf, restOf, shareOfQuantity, shareOfSum } from './refund-ledger.js';
@@ -84,6 +84,13 @@ describe('shares', () => {
     expect(shareOfSum(thin, leftOf([thin], [])[0]!, tiyin(line.totalTiyin - 1))).toEqual({ kind: 'indivisible' });
   });
 
+  test('what would leave a rest for which no price within 2^53 stands is not a part of the line', () => {
+    const line = sold(1, { price: MAX_TIYIN, quantity: 2 });
+    const [left] = leftOf([line], []);
+    expect(shareOfSum(line, left!, tiyin(1))).toEqual({ kind: 'indivisible' });
+    expect(shareOfSum(line, left!, line.totalTiyin)).toMatchObject({ kind: 'share', share: { quantity: 2 } });
+  });
+
   test('more than is left is refused, by quantity and by sum', () => {
     const line = sold(1, { price: 1_000, quantity: 2000 });
     const [left] = leftOf([line], takeAll(line, [byQuantity(1000)]));
@@ -140,18 +147,27 @@ describe('lines', () => {
   });
 });
 
-/** Sales from sweets to cars, with and without discount. */
+/** A unit price that no other can be raised above, of which a part of a unit is sold. */
+const beyondPrice = {
+  price: fc.oneof(fc.constant(MAX_TIYIN), fc.integer({ min: 2 ** 51, max: MAX_TIYIN })),
+  quantity: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 1_000 })),
+};
+const usualPrice = {
+  price: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 90_000_000_000 })),
+  quantity: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 20_000 })),
+};
+
+/** Sales from sweets to cars and beyond, with and without discount. */
 const anyLine = fc
   .record({
-    price: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 90_000_000_000 })),
-    quantity: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 20_000 })),
+    amounts: fc.oneof({ weight: 3, arbitrary: fc.record(usualPrice) }, fc.record(beyondPrice)),
     discountShare: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true })),
     vatPercent: fc.constantFrom<VatPercent>(0, 12),
   })
-  .map(({ discountShare, ...amounts }) => {
+  .map(({ amounts, discountShare, vatPercent }) => {
     const gross = lineTotal({ ...sold(1, amounts) });
     const discount = gross.kind === 'ok' ? Math.floor(gross.totalTiyin * discountShare) : 0;
-    return sold(1, { ...amounts, discount });
+    return sold(1, { ...amounts, vatPercent, discount });
   });
 
 const anyStep = fc.record({

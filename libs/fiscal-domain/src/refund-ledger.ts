@@ -3,7 +3,6 @@
  * the difference of cumulative shares, from what has been refunded to what then will have been: so any sequence of parts adds up
  * to the line exactly, in quantity, tiyin and VAT, also when refunds in between were given up.
  */
-import { lineGross } from './line.js';
 import { divideHalfUp, MAX_TIYIN, tiyin, type Tiyin } from './money.js';
 import { thousandths, type Thousandths } from './quantity.js';
 import type { ReceiptLine } from './receipt.js';
@@ -30,7 +29,7 @@ export interface LineShare {
 
 /**
  * `exceeds_left`: more than there is. `indivisible`: quantities go in steps of 0.001, and no step, or no price within 2^53, says
- * this sum while something of the line remains; all that is left can always be refunded.
+ * this sum, or what would remain of the line; all that is left can always be refunded.
  */
 export type ShareResult = { kind: 'share'; share: LineShare } | { kind: 'exceeds_left' } | { kind: 'indivisible' };
 
@@ -98,7 +97,11 @@ function shareUpTo(
   left: LineLeft,
   { quantity, totalTiyin }: { quantity: Thousandths; totalTiyin: Tiyin },
 ): ShareResult {
-  if (!isSayable(line, quantity, totalTiyin)) return { kind: 'indivisible' };
+  const remaining = left.quantityThousandths - quantity;
+  // What was sold, or is left by parts of which this was asked, can be said as it stands.
+  const isSayable =
+    remaining === 0 || (hasPrice(quantity, totalTiyin) && hasPrice(remaining, left.totalTiyin - totalTiyin));
+  if (!isSayable) return { kind: 'indivisible' };
   if (totalTiyin === left.totalTiyin)
     return { kind: 'share', share: { quantity, totalTiyin, vatTiyin: left.vatTiyin } };
   const before = line.vatTiyin - left.vatTiyin;
@@ -107,8 +110,10 @@ function shareUpTo(
   return { kind: 'share', share: { quantity, totalTiyin, vatTiyin } };
 }
 
-/** Whether a unit price within 2^53 says at least this total for this quantity: toLocalReceipt raises the price where needed. */
-function isSayable(line: ReceiptLine, quantity: Thousandths, totalTiyin: Tiyin): boolean {
-  if (lineGross(line.priceTiyin, quantity) >= BigInt(totalTiyin)) return true;
+/**
+ * Whether a unit price within 2^53 says at least this total for this quantity: toLocalReceipt raises the price where needed. Without
+ * the half tiyin that rounding would add, so that it holds of any such parts together: what is left after one was given up.
+ */
+function hasPrice(quantity: number, totalTiyin: number): boolean {
   return BigInt(totalTiyin) * 1000n <= BigInt(MAX_TIYIN) * BigInt(quantity);
 }

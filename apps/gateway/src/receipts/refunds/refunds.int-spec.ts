@@ -88,6 +88,13 @@ describe('a refund', () => {
   });
 });
 
+test('422 for a part whose rest no unit price could say; all of it can be taken back', async () => {
+  const saleId = await fixture.sell([fixture.item('bread', Number.MAX_SAFE_INTEGER, '0.002')]);
+  const part = await fixture.refund(saleId, { lines: [{ line: 1, sum: 1 }] });
+  expect(`${outcome(part)} ${part.body.errors[0]?.pointer}`).toBe('422 not_divisible /lines/0/sum');
+  expect(outcome(await fixture.refund(saleId))).toBe('202 accepted');
+});
+
 describe('a refund of goods that became something else since the sale', () => {
   const goods = { units: 796, name: {}, packages: [{ code: '1', name: 'шт' }], vatPercents: [0, 12], version: 1 };
   const asSold = { ...goods, marked: false, cashAllowed: true, active: true };
