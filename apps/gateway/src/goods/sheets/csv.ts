@@ -85,19 +85,31 @@ async function beginningOf(path: string): Promise<{ delimiter: string; start: nu
 
 /** A cell that a spreadsheet would take for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Where a cell would begin for a program that separates cells by another sign than we do: our quotes are signs in the midst of its cells and hold
+ * nothing together. Behind it a formula, which blanks and quotes do not hide, nor the full-width signs.
+ */
+const FORMULA_WITHIN = /([;,\t\r\n])(?=(?:['"]|[^\S\t\r\n])*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/gu;
+const GUARDED_WITHIN = /([;,\t\r\n])'(?=(?:['"]|[^\S\t\r\n])*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/gu;
 
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** Texts that look like formulas get an apostrophe, which spreadsheets read as "this is text". Numbers stay numbers. */
+/** Texts that look like formulas, also from a separator on, get an apostrophe there, which spreadsheets read as "this is text". Numbers stay numbers. */
 function csvCell(cell: Cell): string {
   if (cell === null) return '';
-  const text = typeof cell === 'string' && FORMULA.test(cell) ? `'${cell}` : String(cell);
+  const text = typeof cell === 'string' ? guarded(cell) : String(cell);
   return /[",;\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The way back: our apostrophe is not part of the text. */
+function guarded(text: string): string {
+  const within = text.replace(FORMULA_WITHIN, "$1'");
+  return FORMULA.test(text) ? `'${within}` : within;
+}
+
+/** The way back: our apostrophes are not part of the text. */
 function plain(text: string): string {
-  return text.startsWith("'") && FORMULA.test(text.slice(1)) ? text.slice(1) : text;
+  const within = text.replace(GUARDED_WITHIN, '$1');
+  return within.startsWith("'") && FORMULA.test(within.slice(1)) ? within.slice(1) : within;
 }

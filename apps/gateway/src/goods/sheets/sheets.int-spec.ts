@@ -43,6 +43,7 @@ test('what is written is read again, signs and all', async () => {
     ['name', 'price', null],
     ['Нон & "сут" <b>', 112_000, 'O‘zbek\n😀'],
     ['=1+1', -5, ' kept '],
+    ['Cola;=1, -2\n+3', "a;'=b; ''-c", ';"=1'],
   ];
   await pipeline(xlsxStream(rows), createWriteStream(file));
   const read = await all(readXlsx(file));
@@ -50,6 +51,7 @@ test('what is written is read again, signs and all', async () => {
     ['name', 'price'],
     ['Нон & "сут" <b>', '112000', 'O‘zbek\n😀'],
     ['=1+1', '-5', ' kept '],
+    ['Cola;=1, -2\n+3', "a;'=b; ''-c", ';"=1'],
   ]);
   expect(read.flatMap(({ faults }) => faults)).toEqual([]);
   await writeFile(file, rows.map(csvLine).join(''));
@@ -57,8 +59,10 @@ test('what is written is read again, signs and all', async () => {
     ['name', 'price', null],
     ['Нон & "сут" <b>', '112000', 'O‘zbek\n😀'],
     ['=1+1', '-5', ' kept '],
+    ['Cola;=1, -2\n+3', "a;'=b; ''-c", ';"=1'],
   ]);
   expect(await readFile(file, 'utf8')).toContain("'=1+1");
+  expect(await readFile(file, 'utf8')).toContain("Cola;'=1,' -2\n'+3");
 });
 
 test('shared texts, gaps, numbers with exponents, phonetic hints, prefixes', async () => {
