@@ -106,7 +106,7 @@ function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: s
   return { pointer: `/${field}`, code, detail };
 }
 
-/** In a sandbox a mistyped value would pass for a sale without one. */
+/** In a sandbox a mistyped value would pass for a receipt without one. */
 export function sandboxFaults(
   merchantId: string,
   metadata: Readonly<Record<string, string>> | undefined,

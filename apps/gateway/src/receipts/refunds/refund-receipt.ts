@@ -12,6 +12,7 @@ import { acceptedRow } from '../accepted-row.js';
 import { judgeConflict } from '../accept-receipts.js';
 import { missingReceipt, refundArchived } from '../missing-receipt.js';
 import { isLost, outcomeUnclear } from '../outcome-unclear.js';
+import { sandboxFaults } from '../prepare-receipt.js';
 import { ReceiptRepository } from '../receipt.repository.js';
 import { ReceiptWait } from '../receipt-wait.js';
 import type { PayBack } from './accepted-refund.js';
@@ -143,7 +144,9 @@ export class RefundReceipt {
     const locked = await this.refunds.lockSale(tx, sale.id);
     if (!locked) throw await missingReceipt(tx, identity.merchantId, sale.id);
     const refundInfo = refundInfoOf(locked);
-    if (isGiven(body.callback_url) && !locked.has_callback_secret) throw Problem.fromErrors([CALLBACK_SECRET_MISSING]);
+    const faults = sandboxFaults(identity.merchantId, body.metadata);
+    if (isGiven(body.callback_url) && !locked.has_callback_secret) faults.push(CALLBACK_SECRET_MISSING);
+    if (faults.length > 0) throw Problem.fromErrors(faults);
     const { documents: ledger, archive } = await refundsOf(tx, sale.id);
     if (archive !== null) throw refundArchived(archive);
     const { recorded_fields: recordedFields, omits_fields: omits } = locked;

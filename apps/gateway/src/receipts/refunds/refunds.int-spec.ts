@@ -88,6 +88,32 @@ describe('a refund', () => {
   });
 });
 
+test('422 in a sandbox for a metadata.sandbox that there is not; a live merchant may say what it wants', async () => {
+  const { gateway } = fixture;
+  const id = newId('mer_test');
+  const branchId = id.replace('mer_', 'brn_');
+  const deviceId = newId('dev_test');
+  const terminalId = 'ZZ000000000001';
+  await gateway.prisma.merchant.create({ data: { id, code: id, name: 'S', tin: '300000000', mode: 'sandbox' } });
+  await gateway.prisma.branch.create({ data: { id: branchId, merchantId: id, code: 'main', name: 'Main' } });
+  await gateway.prisma.device.create({
+    data: {
+      ...{ id: deviceId, merchantId: id, branchId, name: 'Till', transport: 'emulated', terminalId, state: 'online' },
+      apiKeySealed: new Uint8Array(1),
+    },
+  });
+  const fiscal = { receiptSeq: 1, sign: SIGN };
+  const sandboxSale = await gateway.createReceipt(id, { deviceId, terminalId }, { status: 'registered', fiscal });
+  const token = await gateway.createToken(id, ['refunds:write']);
+  const refund = (sandbox: string): Promise<SalesAnswer> =>
+    fixture.ask('POST', `/v1/receipts/${sandboxSale}/refunds`, { metadata: { sandbox } }, { token });
+  const refused = await refund('rejected_E-3');
+  expect(`${outcome(refused)} ${refused.body.errors[0]?.pointer}`).toBe('422 invalid_value /metadata/sandbox');
+  expect(outcome(await refund('rejected_E-003'))).toBe('202 accepted');
+  const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)]);
+  expect(outcome(await fixture.refund(saleId, { metadata: { sandbox: 'rejected_E-3' } }))).toBe('202 accepted');
+});
+
 test('422 for a part whose rest no unit price could say; all of it can be taken back', async () => {
   const saleId = await fixture.sell([fixture.item('bread', Number.MAX_SAFE_INTEGER, '0.002')]);
   const part = await fixture.refund(saleId, { lines: [{ line: 1, sum: 1 }] });
