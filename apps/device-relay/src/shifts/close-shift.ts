@@ -1,6 +1,7 @@
 import { parseTashkentTime, type CurrentZReport } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { pollRegister } from '../devices/poll-register.js';
+import type { DeviceStateName } from '../devices/register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import type { ShiftRepository } from './shift.repository.js';
 
@@ -19,6 +20,8 @@ export interface PollsAgain {
 }
 
 const PATIENCE_MS = 10_000;
+/** Not known to be this device's module, or switched off, since the shift was due. */
+const NOT_CLOSED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
 
 /**
  * Closes the open shift of a register, under the lane's lock, and writes its Z-report. Idempotent: what the register says
@@ -35,13 +38,20 @@ export class CloseShift {
     private readonly logger: Logger,
   ) {}
 
-  async execute(deviceId: string): Promise<CloseResult> {
-    const held = await this.lanes.hold(deviceId, PATIENCE_MS, (lane) => this.close(lane, deviceId));
+  /** @param dueNumber the shift that is to be closed; null: whichever is open */
+  async execute(deviceId: string, dueNumber: number | null): Promise<CloseResult> {
+    const held = await this.lanes.hold(deviceId, PATIENCE_MS, (lane) => this.close(lane, deviceId, dueNumber));
     if (held.kind === 'done') return held.value;
     return { kind: 'later', reason: held.kind === 'busy' ? 'the lane is busy' : 'the device is gone' };
   }
 
-  private async close({ snapshot, register }: HeldLane, deviceId: string): Promise<CloseResult> {
+  private async close(
+    { snapshot, register, laneLock }: HeldLane,
+    deviceId: string,
+    dueNumber: number | null,
+  ): Promise<CloseResult> {
+    const { state } = snapshot.device;
+    if (NOT_CLOSED.has(state)) return { kind: 'later', reason: `the device is ${state}` };
     // Its document may be asleep on its way: it belongs into this shift, or into none.
     if (snapshot.openAttempt) return { kind: 'later', reason: 'a receipt is not resolved yet' };
     const polled = await pollRegister(register, snapshot.baseline);
@@ -52,15 +62,16 @@ export class CloseShift {
       return current.code === 'F-002' ? { kind: 'not_open' } : { ...current, message: current.message };
     if (current.kind !== 'ok') return { kind: 'later', reason: `GET /z-report/current: ${current.reason}` };
     await this.observe(deviceId, current.value, null);
-    if (current.value.Header.CloseTime !== '') return { kind: 'not_open' };
+    const { CloseTime, Number: number } = current.value.Header;
+    // The one that was due has been closed, unseen, and the next one begun: that one's time comes by itself.
+    if (CloseTime !== '' || (dueNumber !== null && number !== dueNumber)) return { kind: 'not_open' };
     if (await this.isEmpty(deviceId, current.value)) return { kind: 'empty' };
+    // Another relay may be sending by now; its receipt belongs into this shift, or into none.
+    if (!laneLock.isHeld()) return { kind: 'later', reason: 'the lane is no longer held' };
     const answer = await register.closeShift();
     const stats = await register.zReportStats();
     const after = await register.currentZReport();
-    this.logger.info(
-      { device_id: deviceId, number: current.value.Header.Number, answer: answer.kind },
-      'shift closed?',
-    );
+    this.logger.info({ device_id: deviceId, number, answer: answer.kind }, 'shift closed?');
     const isClosed = after.kind === 'ok' && isClosedVersion(after.value, current.value);
     if (isClosed) {
       await this.observe(deviceId, after.value, stats.kind === 'ok' ? stats.value.unackedNumbers : null);

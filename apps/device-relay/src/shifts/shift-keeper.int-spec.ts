@@ -1,5 +1,6 @@
 // Promise: each busy shift is closed once at its time, an empty one never, and its Z-report is kept and compared.
 import type { Watch } from '../watch.js';
+import type { ShopRegister } from '../testing/shop-register.js';
 import { WatchRig } from '../testing/watch-rig.js';
 
 const MINUTE = 60_000;
@@ -24,6 +25,19 @@ async function at(time: string): Promise<void> {
   rig.time.nowMs = Date.parse(`${time}+05:00`);
   await rig.sql.query('UPDATE devices SET poll_due_at = NULL');
   await rig.work(relay);
+}
+
+/** What a gateway asks of the relay. */
+function shiftTasks(): (kind: string, deviceId?: string) => Promise<unknown> {
+  const tasks = new Map<
+    string,
+    (task: { id: string; deviceId: string; params: unknown; actor: string }) => Promise<unknown>
+  >();
+  const handlers = {
+    add: ({ kind, run }: { kind: string; run: (task: never) => Promise<unknown> }) => tasks.set(kind, run as never),
+  };
+  relay.shiftTasks.addTo(handlers as never);
+  return (kind, deviceId = 'dev_1') => tasks.get(kind)!({ id: 'tsk_1', deviceId, params: {}, actor: 'cli_1' });
 }
 
 test('closed at its time, Z-report kept, equal to what the gateway sold', async () => {
@@ -132,6 +146,97 @@ test('a close whose answer was lost is found by reading, not repeated', async ()
   expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
 });
 
+describe('what has changed by the time a shift is closed', () => {
+  const NIGHT = '2026-11-20T23:50:00+05:00';
+  const closes = (): number => rig.registerOf('dev_1').calls.filter((call) => call === 'close').length;
+
+  /** It has sold, and its shift is due. */
+  async function due(): Promise<ShopRegister> {
+    const register = await rig.addDevice('dev_1');
+    await rig.sell('dev_1');
+    await at('2026-11-20T23:49:30');
+    rig.time.nowMs = Date.parse(NIGHT);
+    return register;
+  }
+  async function keep(): Promise<void> {
+    await relay.keeper.poll();
+    await relay.keeper.settle();
+  }
+
+  test('its end, unseen, and the first sale of the next: that one stays open', async () => {
+    const register = await due();
+    register.losesCloseAnswer = true;
+    const close = register.closeShift.bind(register);
+    register.closeShift = async () => {
+      const answer = await close();
+      register.asleep = true;
+      return answer;
+    };
+    await keep();
+    expect(closes()).toBe(1);
+    register.asleep = false;
+    rig.time.nowMs += 40_000;
+    await rig.sell('dev_1');
+    rig.time.nowMs = Date.parse(NIGHT) + MINUTE;
+    await keep();
+    expect(closes()).toBe(1);
+    expect(register.shift).toMatchObject({ number: 2, closedMs: null });
+    expect(await rig.device('dev_1')).toMatchObject({ close_due_at: new Date(Date.parse(NIGHT) + 24 * HOUR) });
+  });
+
+  test('its end, of which every answer was lost: read at once, with its Z-report', async () => {
+    const register = await due();
+    register.losesCloseAnswer = true;
+    const read = register.currentZReport.bind(register);
+    register.currentZReport = () => {
+      if (closes() === 0) return read();
+      register.currentZReport = read;
+      return Promise.resolve({ kind: 'unreachable', reason: 'the line is gone' });
+    };
+    await keep();
+    expect(await rig.types('shift.closed')).toEqual(['shift.closed']);
+    expect(await rig.one('SELECT totals FROM z_reports')).toMatchObject({ totals: { TotalSaleCount: 1 } });
+    expect(closes()).toBe(1);
+  });
+
+  test('nothing: what did not work is tried again after a pause', async () => {
+    const register = await due();
+    const read = register.currentZReport.bind(register);
+    register.currentZReport = () => {
+      register.currentZReport = read;
+      return Promise.resolve({ kind: 'unreachable', reason: 'the line is gone' });
+    };
+    await keep();
+    expect(closes()).toBe(0);
+    expect(await rig.device('dev_1')).toMatchObject({ close_due_at: new Date(Date.parse(NIGHT) + MINUTE) });
+    rig.time.nowMs += MINUTE;
+    await keep();
+    expect(register.zReports).toHaveLength(1);
+  });
+
+  test.each(['disabled', 'claimed_elsewhere', 'replaced'])('the device, which is %s: it stays open', async (state) => {
+    const register = await due();
+    await rig.sql.query('UPDATE devices SET state = $1::device_state', [state]);
+    expect(await shiftTasks()('shift_close')).toMatchObject({
+      kind: 'failed',
+      code: 'unreachable',
+      detail: `the device is ${state}`,
+    });
+    expect([closes(), register.shift?.closedMs]).toEqual([0, null]);
+  });
+
+  test('the lock of its lane, which is lost: it stays open', async () => {
+    const register = await due();
+    const read = register.currentZReport.bind(register);
+    register.currentZReport = () => {
+      rig.hasLostLocks = true;
+      return read();
+    };
+    await keep();
+    expect([closes(), register.shift?.closedMs]).toEqual([0, null]);
+  });
+});
+
 test('closed by a relay that died before it wrote it: the next poll writes it', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sell('dev_1');
@@ -220,16 +325,7 @@ test('a Z-report that the OFD did not take is published, sent later, published a
 
 test('tasks: status, open, close; each answers by what the register says', async () => {
   const register = await rig.addDevice('dev_1');
-  const tasks = new Map<
-    string,
-    (task: { id: string; deviceId: string; params: unknown; actor: string }) => Promise<unknown>
-  >();
-  const handlers = {
-    add: ({ kind, run }: { kind: string; run: (task: never) => Promise<unknown> }) => tasks.set(kind, run as never),
-  };
-  relay.shiftTasks.addTo(handlers as never);
-  const run = (kind: string, deviceId = 'dev_1'): Promise<unknown> =>
-    tasks.get(kind)!({ id: 'tsk_1', deviceId, params: {}, actor: 'cli_1' });
+  const run = shiftTasks();
   expect(await run('shift_status')).toEqual({ kind: 'ok', value: { shift: null, totals: null } });
   expect(await run('shift_close')).toMatchObject({ kind: 'failed', code: 'F-002' });
   expect(await run('shift_open')).toMatchObject({ kind: 'ok', value: { shift: { number: 1, closedAt: null } } });

@@ -35,21 +35,21 @@ export class ShiftKeeper {
     return this.inHand.settle();
   }
 
-  private begin({ deviceId, merchantId }: CloseClaim): void {
-    const close = this.close(deviceId).catch((error: unknown) =>
+  private begin({ deviceId, merchantId, shiftNumber }: CloseClaim): void {
+    const close = this.close(deviceId, shiftNumber).catch((error: unknown) =>
       // Its lease ends by itself, then it is due again.
       this.logger.warn({ err: error, device_id: deviceId }, 'closing a shift failed'),
     );
     this.inHand.begin(merchantId, close);
   }
 
-  private async close(deviceId: string): Promise<void> {
-    const result = await this.closer.execute(deviceId);
-    if (result.kind === 'later' || result.kind === 'refused') {
-      this.logger.warn({ device_id: deviceId, result }, 'the shift stays open; tried again');
-      return;
-    }
-    // The reading is behind: it would call the shift due once more.
+  private async close(deviceId: string, shiftNumber: number | null): Promise<void> {
+    const result = await this.closer.execute(deviceId, shiftNumber);
+    const isOpen = result.kind === 'later' || result.kind === 'refused';
+    if (isOpen) this.logger.warn({ device_id: deviceId, result }, 'the shift stays open; tried again');
+    if (result.kind === 'refused') return;
+    // The reading is behind: it would call the shift due once more. What became of a close whose answers were lost is read as well.
     await this.poller.pollNow(deviceId, { readsShift: true });
+    if (isOpen) await this.shifts.postponeDue(deviceId, LEASE_MS);
   }
 }

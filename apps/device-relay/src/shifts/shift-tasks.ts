@@ -35,7 +35,7 @@ export class ShiftTasks {
   }
 
   private async close(deviceId: string): Promise<DeviceTaskResult> {
-    const result = await this.closer.execute(deviceId);
+    const result = await this.closer.execute(deviceId, null);
     if (result.kind === 'closed') await this.poller.pollNow(deviceId, { readsShift: true });
     switch (result.kind) {
       case 'closed':

@@ -8,6 +8,8 @@ import { dueByMerchant, type DueShares } from '../shares/due-by-merchant.js';
 export interface CloseClaim {
   deviceId: string;
   merchantId: string;
+  /** The shift that is due, as it was last read; null: it is not known. */
+  shiftNumber: number | null;
 }
 
 /** A shift as the register reports it; its times have been read. */
@@ -203,11 +205,11 @@ export class ShiftRepository {
 
   /** Shifts whose time has come; taken for `leaseMs`, so that another relay tries only when this one is gone. */
   async claimDue(shares: DueShares, leaseMs: number): Promise<CloseClaim[]> {
-    const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string }[]>`
+    const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string; shift_number: number | null }[]>`
       UPDATE devices SET close_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
        WHERE id IN (${dueByMerchant(Prisma.sql`d.close_due_at`, this.isCloseDue(), shares)})
-      RETURNING id, merchant_id`;
-    return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id }));
+      RETURNING id, merchant_id, (reading -> 'shift' ->> 'number')::int AS shift_number`;
+    return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id, shiftNumber: row.shift_number }));
   }
 
   private isCloseDue(): Prisma.Sql {
@@ -215,10 +217,11 @@ export class ShiftRepository {
                       AND d.state IN ('online', 'degraded', 'blocked')`;
   }
 
-  /** The poll that follows reads the shift anew and sets the next due time. */
-  async scheduleClose(deviceId: string, dueMs: number | null): Promise<void> {
-    const due = dueMs === null ? null : new Date(dueMs);
-    await this.prisma.$executeRaw`UPDATE devices SET close_due_at = ${due} WHERE id = ${deviceId}`;
+  /** A poll has just called it due again: after a pause. */
+  async postponeDue(deviceId: string, pauseMs: number): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE devices SET close_due_at = ${this.now()} + make_interval(secs => ${pauseMs / 1_000})
+       WHERE id = ${deviceId} AND close_due_at <= ${this.now()}`;
   }
 }
 
