@@ -134,7 +134,7 @@ test('a device that cannot be moved from does not keep the others waiting', asyn
   }
 });
 
-test('only to who can take them: not draining, full, near its fuse, away, deleted or still being tried out', async () => {
+test('only to who can take them: not draining, full, near its fuse, away, deleted, used up or still being tried out', async () => {
   await rig.addDevice('dev_1', AWAY);
   const unfit: [string, string][] = [
     ['dev_2', 'draining_since = now()'],
@@ -143,6 +143,7 @@ test('only to who can take them: not draining, full, near its fuse, away, delete
     ['dev_5', `state = 'blocked'`],
     ['dev_6', 'deleted_at = now()'],
     ['dev_7', 'registered_at = NULL'],
+    ['dev_8', `reading = '{"zReportsUsed": 832, "zReportsMax": 832}'`],
   ];
   for (const [id, change] of unfit) {
     await rig.addDevice(id);
@@ -153,6 +154,19 @@ test('only to who can take them: not draining, full, near its fuse, away, delete
   await after(5_000);
   expect(await lanes()).toEqual({ dev_1: [id] });
 });
+
+test.each(['{"zReportsUsed": 831, "zReportsMax": 832}', '{"zReportsUsed": 5, "zReportsMax": 0}'])(
+  'to a module that counts further shifts: %s',
+  async (reading) => {
+    await rig.addDevice('dev_1', AWAY);
+    await rig.addDevice('dev_2');
+    await rig.sql.query(`UPDATE devices SET reading = $1 WHERE id = 'dev_2'`, [reading]);
+    const id = await rig.accept('dev_1');
+    await goesAway('dev_1');
+    await after(5_000);
+    expect(await lanes()).toEqual({ dev_2: [id] });
+  },
+);
 
 test('what a receipt must not lose is taken where it goes; without such a register it stays, and holds up nothing', async () => {
   await rig.addDevice('dev_1', AWAY);

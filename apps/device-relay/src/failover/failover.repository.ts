@@ -84,13 +84,15 @@ export class FailoverRepository {
     }));
   }
 
-  /** Device `t` is another of the branch or group of `d`: healthy, taking receipts, with space in its module and far from its fuse. */
+  /** Device `t` is another of the branch or group of `d`: healthy, taking receipts, with space in its module, shifts left in it and far from its fuse. */
   private canTake(): Prisma.Sql {
     return Prisma.sql`
       t.merchant_id = d.merchant_id AND t.id <> d.id AND (t.branch_id = d.branch_id OR t.group_id = d.group_id)
       AND t.deleted_at IS NULL AND t.registered_at IS NOT NULL AND t.draining_since IS NULL
       AND t.state IN ('online', 'degraded')
       AND coalesce((t.reading ->> 'unsentReceipts')::bigint < 0.95 * (t.reading ->> 'maxUnsentReceipts')::bigint, true)
+      AND coalesce((t.reading ->> 'zReportsMax')::bigint = 0
+                     OR (t.reading ->> 'zReportsUsed')::bigint < (t.reading ->> 'zReportsMax')::bigint, true)
       AND coalesce((t.reading ->> 'oldestUnsentAt')::timestamptz
                      > ${this.now()} - make_interval(secs => ${OFD_ALARM_MS / 1_000}), true)`;
   }
