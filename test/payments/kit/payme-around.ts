@@ -22,6 +22,8 @@ export class PaymeAround {
   isAway = false;
   /** What is cancelled stays in its queue. */
   isQueued = false;
+  /** What else happens at Payme while it is asked for the money. */
+  meanwhile: () => Promise<void> = () => Promise.resolve();
   /** What the merchant said to Payme's calls: method, and state or code. */
   readonly said: [string, unknown][] = [];
   /** Made, by our reference. */
@@ -53,7 +55,7 @@ export class PaymeAround {
   }
 
   reset(): void {
-    Object.assign(this, { isAway: false, isQueued: false });
+    Object.assign(this, { isAway: false, isQueued: false, meanwhile: () => Promise.resolve() });
     this.said.length = 0;
   }
 
@@ -93,6 +95,7 @@ export class PaymeAround {
     switch (method) {
       case 'receipts.pay':
         await this.calls('CheckPerformTransaction', order);
+        await this.meanwhile();
         return (await this.calls('CreateTransaction', { id, time: Date.now(), ...order })) === 1;
       case 'receipts.confirm_hold':
         return (await this.calls('PerformTransaction', { id })) === 2;

@@ -13,6 +13,7 @@ import {
   type PaymeChange,
   type PaymeCommand,
   type PaymeDecision,
+  type PaymentState,
   type WireObject,
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
@@ -243,7 +244,7 @@ function decideOn(
   return decidePayme(command, {
     order: payment && {
       amountTiyin: Number(payment.amount_tiyin),
-      isPayable: isPayable(payment) && !hasLive,
+      isPayable: isPayable(payment, command) && !hasLive,
       isPaid: isPaid(payment),
       detail: payment.document && paymeDetail(payment.document.lines),
     },
@@ -251,7 +252,7 @@ function decideOn(
     ...{
       accountField,
       busyCheck,
-      isClosed: isClosed(payment),
+      isClosed: payment !== null && isClosed(payment, command),
       isDelivered: payment?.is_delivered === true,
       nowMs: Date.now(),
     },
@@ -263,9 +264,23 @@ function drives({ flow }: LockedPayment): boolean {
   return flow === 'inbound';
 }
 
-/** Cancelled by the merchant, whether the saga has come to it or not: money that is taken now only a cabinet could give back. */
-function isClosed(payment: LockedPayment | null): boolean {
-  return payment !== null && drives(payment) && payment.cancel_requested;
+/**
+ * Cancelled by the merchant, whether the saga has come to it or not: money that is taken now only a cabinet could give back. Of a payment that
+ * we drive: money of another receipt than ours, and any of one that has ended without.
+ */
+function isClosed(payment: LockedPayment, command: TransactionCommand): boolean {
+  if (drives(payment)) return payment.cancel_requested;
+  return !isOwnReceipt(payment, command) || !PERFORMED_AROUND.has(payment.state);
+}
+
+/** Our own receipt is paid, is being paid, or may be: a status that is read says what became of it. */
+const PERFORMED_AROUND: ReadonlySet<PaymentState> = new Set<PaymentState>([
+  ...(['authorizing', 'authorize_unknown', 'authorized', 'capturing', 'capture_unknown', 'captured'] as const),
+]);
+
+/** Around a receipt that we pay, Payme calls under the id of that receipt. We have it before we ask for the money. */
+function isOwnReceipt({ provider_ref: receipt }: LockedPayment, command: TransactionCommand): boolean {
+  return 'id' in command && command.id === receipt;
 }
 
 /** Also what has gone back since: the order was paid once, and is not to be paid again. */
@@ -273,7 +288,15 @@ function isPaid({ state }: LockedPayment): boolean {
   return state === 'captured' || state.startsWith('refund');
 }
 
-function isPayable(payment: LockedPayment): boolean {
-  if (!drives(payment)) return payment.state === 'authorizing' || payment.state === 'created';
+/** What we drive is paid by our own receipt alone: another transaction's money would belong to no payment. */
+function isPayable(payment: LockedPayment, command: TransactionCommand): boolean {
+  if (drives(payment)) return isOpen(payment);
+  const isAsked = command.method === 'CheckPerformTransaction';
+  return isAsked
+    ? payment.state === 'created' || payment.state === 'authorizing'
+    : payment.state === 'authorizing' && isOwnReceipt(payment, command);
+}
+
+function isOpen(payment: LockedPayment): boolean {
   return payment.state === 'pending' && payment.is_in_time && !payment.cancel_requested;
 }
