@@ -116,6 +116,18 @@ describe('the page', () => {
     expect((await post(`${page.slice(0, -2)}xx/messages`, { channel: 'email', to: address })).status).toBe(404);
   });
 
+  test('keeps its bounds where many ask at the same moment', async () => {
+    const page = await pageOf(await rig.sold({}));
+    const readers = Array.from({ length: 12 }, () => `reader${String((number += 1))}@example.uz`);
+    const ofOne = await Promise.all(readers.map((to) => post(`${page}/messages`, { channel: 'email', to })));
+    expect(ofOne.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(3);
+    const pages: string[] = [];
+    for (let index = 0; index < 12; index += 1) pages.push(await pageOf(await rig.sold({})));
+    const to = `reader${String((number += 1))}@example.uz`;
+    const toOne = await Promise.all(pages.map((each) => post(`${each}/messages`, { channel: 'email', to })));
+    expect(toOne.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(5);
+  });
+
   test('of a receipt that is not registered has no forms, and sends nothing', async () => {
     const page = await pageOf(await rig.accepted({}));
     expect(await (await fetch(page)).text()).not.toContain('<form');

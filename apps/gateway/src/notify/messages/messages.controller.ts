@@ -38,7 +38,7 @@ export class MessagesController {
     @Param('id') id: string,
     @Body() body: SendReceiptBody,
   ): Promise<MessageView> {
-    return this.messages.send(merchantId, ownId('rcp', id, 'receipt'), body, 'api');
+    return this.messages.send(merchantId, ownId('rcp', id, 'receipt'), body, { source: 'api' });
   }
 
   /** Newest first. */
@@ -153,6 +153,6 @@ export class MessageAccountsController {
   ): Promise<MessageView> {
     const { channel } = await this.accounts.get(merchantId, ownId('mac', id, 'message account'));
     const body = { channel, to, ...(language !== undefined && { language }) };
-    return this.messages.send(merchantId, receiptId, body, 'test');
+    return this.messages.send(merchantId, receiptId, body, { source: 'test' });
   }
 }

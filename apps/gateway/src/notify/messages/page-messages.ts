@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { PrismaService, type Prisma } from '#database';
 import { findOwner } from '#ledger';
 import { Problem } from '#problems';
 import { readEmail, readPhone } from '#messages';
 import { missingAtAddress } from '../../receipts/missing-receipt.js';
-import { AddressBook } from './address-book.js';
 import { ReceiptMessages } from './receipt-messages.js';
 import { stopAddress } from './stop-sending.js';
 
@@ -23,7 +22,6 @@ export type PageChannel = keyof typeof MAX_OF_RECEIPT;
 export class PageMessages {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly book: AddressBook,
     private readonly messages: ReceiptMessages,
   ) {}
 
@@ -38,22 +36,15 @@ export class PageMessages {
     if (reading.kind === 'invalid') {
       throw Problem.fromErrors([{ pointer: '/to', code: 'invalid_format', detail: `to ${reading.reason}` }]);
     }
-    const addressHash = await this.book.hash(channel, reading.address);
-    const [ofReceipt, toAddress, ofMerchant] = await Promise.all([
-      this.prisma.message.count({ where: { receiptId, channel, source: 'page' } }),
-      this.prisma.message.count({ where: { addressHash, source: 'page', createdAt: { gt: ago(24) } } }),
-      this.prisma.message.count({ where: { merchantId, source: 'page', createdAt: { gt: ago(1) } } }),
-    ]);
-    if (
-      ofReceipt >= MAX_OF_RECEIPT[channel] ||
-      toAddress >= MAX_TO_ADDRESS_A_DAY ||
-      ofMerchant >= MAX_OF_MERCHANT_AN_HOUR
-    ) {
-      throw new Problem('too_many_requests', 'It has been sent often enough; the link above stays.', {
-        retryAfterSeconds: 3_600,
-      });
-    }
-    const sent = await this.messages.send(merchantId, receiptId, { channel, to: reading.address, language }, 'page');
+    const sent = await this.messages.send(
+      merchantId,
+      receiptId,
+      { channel, to: reading.address, language },
+      {
+        source: 'page',
+        admit: (tx, addressHash) => refuseTooMany(tx, { merchantId, receiptId, channel, addressHash }),
+      },
+    );
     return sent.to;
   }
 
@@ -69,6 +60,31 @@ export class PageMessages {
     });
     return [...new Set(sent.map(({ addressHint }) => addressHint))];
   }
+}
+
+/**
+ * Behind the lock of the merchant's account. An address is of no merchant, so it has a lock of its own, always taken last.
+ * @throws Problem 429
+ */
+async function refuseTooMany(
+  tx: Prisma.TransactionClient,
+  {
+    merchantId,
+    receiptId,
+    channel,
+    addressHash,
+  }: { merchantId: string; receiptId: string; channel: PageChannel; addressHash: Uint8Array<ArrayBuffer> },
+): Promise<void> {
+  const place = `messages to ${Buffer.from(addressHash).toString('hex')}`;
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${place}, 0))`;
+  const ofReceipt = await tx.message.count({ where: { receiptId, channel, source: 'page' } });
+  const toAddress = await tx.message.count({ where: { addressHash, source: 'page', createdAt: { gt: ago(24) } } });
+  const ofMerchant = await tx.message.count({ where: { merchantId, source: 'page', createdAt: { gt: ago(1) } } });
+  if (ofReceipt < MAX_OF_RECEIPT[channel] && toAddress < MAX_TO_ADDRESS_A_DAY && ofMerchant < MAX_OF_MERCHANT_AN_HOUR)
+    return;
+  throw new Problem('too_many_requests', 'It has been sent often enough; the link above stays.', {
+    retryAfterSeconds: 3_600,
+  });
 }
 
 function ago(hours: number): Date {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type StoredReceiptDocument } from '#database';
+import { PrismaService, type Prisma, type StoredReceiptDocument } from '#database';
 import { findReceipt, holdReceipt } from '#ledger';
 import { Problem } from '#problems';
 import { readAddress, readEmail, readPhone, type MessageChannel, type MessageLanguage } from '#messages';
@@ -14,6 +14,13 @@ import { messageView, WITH_ATTEMPTS, type MessageView } from './message-view.js'
 
 /** Of one receipt, from all sources together. */
 const MAX_OF_RECEIPT = 20;
+
+/** Who asks for a message, and what bounds that. */
+export interface Asking {
+  source: MessageSource;
+  /** Throws where it is too often. What is counted there holds: no other message of the account is being written. */
+  admit?: (tx: Prisma.TransactionClient, addressHash: Uint8Array<ArrayBuffer>) => Promise<void>;
+}
 
 interface RegisteredReceipt {
   id: string;
@@ -32,13 +39,13 @@ export class ReceiptMessages {
 
   /**
    * One more message of a receipt; while one to the same address is still to be sent, that one.
-   * @throws Problem 404, 409, 410, 422
+   * @throws Problem 404, 409, 410, 422; what `admit` throws
    */
   async send(
     merchantId: string,
     receiptId: string,
     body: SendReceiptBody,
-    source: MessageSource,
+    { source, admit }: Asking,
   ): Promise<MessageView> {
     const receipt = await this.registered(merchantId, receiptId);
     const account = await this.accounts.ofChannel(merchantId, body.channel);
@@ -53,6 +60,7 @@ export class ReceiptMessages {
         throw await missingReceipt(tx, merchantId, receiptId);
       // Two at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${account.id} FOR NO KEY UPDATE`;
+      await admit?.(tx, hash);
       const of = { receiptId, channel: body.channel, addressHash: hash };
       const waiting = await tx.message.findFirst({
         where: { ...of, source, state: { in: ['pending', 'sending', 'unclear'] } },
