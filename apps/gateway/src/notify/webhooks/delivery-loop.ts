@@ -1,16 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Periodic, untilBeat, type Logger } from '#runtime';
+import { PrismaService } from '#database';
+import { FairSlots, Periodic, untilBeat, type FairSlotsOptions, type Logger, type ReleaseSlot } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.js';
 import { EndpointLease } from './endpoint-lease.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 import { SendDeliveries } from './send-deliveries.js';
+import { WaitingEndpoints } from './waiting-endpoints.js';
 
 const POLL_EVERY_MS = 500;
-/** Receivers that are served at the same time by this process, and of these how many that fail. */
-const PLACES = 80;
-const PLACES_OF_FAILING = 16;
+/**
+ * Receivers that are served at the same time by this process: of one merchant at most these, and the last ones are for merchants that
+ * have none. Those that fail have places of their own, they must not take those of the others.
+ */
+const PLACES: FairSlotsOptions = { total: 64, perKey: 16, reserved: 8 };
+const PLACES_OF_FAILING: FairSlotsOptions = { total: 16, perKey: 4, reserved: 4 };
 
 /**
  * Makes and sends deliveries beside the requests of this gateway, with nothing of the lanes: no queue, no relay. Several
@@ -20,8 +25,9 @@ const PLACES_OF_FAILING = 16;
 export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly turns = new Set<Promise<void>>();
-  private failing = 0;
-  /** Whether more endpoints wait than there are places. */
+  private readonly well: WaitingEndpoints;
+  private readonly failing: WaitingEndpoints;
+  /** Whether endpoints wait for a place. */
   private isCrowded = false;
   private placeIsFree = new AbortController();
   private claiming: Promise<void> | null = null;
@@ -31,8 +37,11 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     plan: PlanDeliveries,
     private readonly sender: SendDeliveries,
     private readonly deliveries: DeliveryRepository,
+    prisma: PrismaService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    this.well = new WaitingEndpoints(prisma, new FairSlots(PLACES), false);
+    this.failing = new WaitingEndpoints(prisma, new FairSlots(PLACES_OF_FAILING), true);
     // What a round could not do, because the database is away or a lock was not to be had, the next one does.
     const work = { name: 'planning deliveries', everyMs: POLL_EVERY_MS, isOnBeat: true, run: () => plan.execute() };
     this.planning = new Periodic(work, logger);
@@ -66,19 +75,29 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
       this.isCrowded = false;
       return;
     }
-    const failingPlaces = PLACES_OF_FAILING - this.failing;
-    const places = PLACES - PLACES_OF_FAILING - (this.turns.size - this.failing);
-    const well = places > 0 ? await this.deliveries.claimEndpoints(places, false) : [];
-    const failing = failingPlaces > 0 ? await this.deliveries.claimEndpoints(failingPlaces, true) : [];
-    this.isCrowded = well.length >= places;
-    for (const endpoint of [...well, ...failing]) this.begin(endpoint);
+    this.isCrowded = await this.fill(this.well);
+    await this.fill(this.failing);
   }
 
-  private begin(endpoint: ClaimedEndpoint): void {
-    if (endpoint.is_failing) this.failing += 1;
+  /** @returns whether others wait */
+  private async fill(waiting: WaitingEndpoints): Promise<boolean> {
+    const { taken, othersWait } = await waiting.take();
+    try {
+      const claimed = taken.size > 0 ? await this.deliveries.claimEndpoints([...taken.keys()]) : [];
+      for (const endpoint of claimed) {
+        this.begin(endpoint, taken.get(endpoint.id));
+        taken.delete(endpoint.id);
+      }
+    } finally {
+      for (const release of taken.values()) release();
+    }
+    return othersWait;
+  }
+
+  private begin(endpoint: ClaimedEndpoint, release: ReleaseSlot | undefined): void {
     const turn = this.work(endpoint).finally(() => {
       this.turns.delete(turn);
-      if (endpoint.is_failing) this.failing -= 1;
+      release?.();
       if (this.isCrowded) this.placeIsFree.abort();
     });
     this.turns.add(turn);

@@ -65,13 +65,12 @@ export class DeliveryRepository {
     return this.prisma.ask<boolean>(Prisma.sql`SELECT EXISTS (SELECT FROM webhook_endpoints WHERE ${MAY_BE_CLAIMED})`);
   }
 
-  /** Endpoints with something due, those first that have waited longest for their turn. Those that fail are claimed apart: they must not take the places of the others. */
-  claimEndpoints(limit: number, failing: boolean): Promise<ClaimedEndpoint[]> {
+  /** Of these endpoints those that may still be claimed: another gateway may have been first. */
+  claimEndpoints(ids: readonly string[]): Promise<ClaimedEndpoint[]> {
     return this.prisma.$queryRaw<ClaimedEndpoint[]>`
       UPDATE webhook_endpoints SET lease_until = now() + make_interval(secs => ${LEASE_SECONDS}::int4)
        WHERE id IN (SELECT id FROM webhook_endpoints
-                     WHERE ${MAY_BE_CLAIMED} AND (failing_since IS NOT NULL) = ${failing}
-                     ORDER BY due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
+                     WHERE id = ANY (${[...ids]}::text[]) AND ${MAY_BE_CLAIMED} FOR NO KEY UPDATE SKIP LOCKED)
       RETURNING id, merchant_id, kind::text, url, failures, failing_since IS NOT NULL AS is_failing, wakes, lease_until,
                 batch_size, concurrency`;
   }

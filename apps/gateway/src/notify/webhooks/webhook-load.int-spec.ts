@@ -52,6 +52,34 @@ async function publish(count: number, subjectId?: string): Promise<string[]> {
   return events.map(({ id }) => id);
 }
 
+/** Receivers of callbacks of the merchant, below /busy/, each with the same deliveries. */
+async function callbacks(count: number, backlog: number): Promise<void> {
+  // Origins of callbacks: one secret signs for all of them.
+  const token = await fixture.createToken(merchantId, ['webhooks:admin']);
+  await fetch(`${fixture.base}/v1/webhooks/callbacks/rotate-secret`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  const data = Array.from({ length: count }, (_, index) => ({
+    ...{ id: newId('whk'), merchantId, kind: 'callback' as const, url: `${receiver.url}/busy/${index}`, events: [] },
+  }));
+  await fixture.prisma.webhookEndpoint.createMany({ data });
+  await publish(backlog);
+  const rows = await fixture.prisma.event.findMany({
+    where: { merchantId },
+    select: { id: true, position: true, subjectId: true },
+  });
+  for (const { id, url } of data)
+    await insertDeliveries(
+      fixture.prisma,
+      rows.map((row) => ({
+        ...{ merchantId, endpointId: id, url, eventPosition: row.position, eventId: row.id },
+        ...{ type: 'receipt.registered', subjectId: row.subjectId },
+      })),
+    );
+}
+
 /** Deliveries of an endpoint, each with its attempts. */
 async function states(endpointId: string) {
   const rows = await fixture.prisma.webhookDelivery.findMany({ where: { endpointId } });
@@ -135,30 +163,7 @@ describe('sending', () => {
   test('a hundred receivers with long backlogs do not keep one waiting that has a single event', async () => {
     const [busy, backlog] = [100, 150];
     receiver.answer = (_received, response) => void setTimeout(() => response.writeHead(204).end(), 20);
-    // Origins of callbacks: one secret signs for all of them.
-    const token = await fixture.createToken(merchantId, ['webhooks:admin']);
-    await fetch(`${fixture.base}/v1/webhooks/callbacks/rotate-secret`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    const data = Array.from({ length: busy }, (_, index) => ({
-      ...{ id: newId('whk'), merchantId, kind: 'callback' as const, url: `${receiver.url}/busy/${index}`, events: [] },
-    }));
-    await fixture.prisma.webhookEndpoint.createMany({ data });
-    await publish(backlog);
-    const rows = await fixture.prisma.event.findMany({
-      where: { merchantId },
-      select: { id: true, position: true, subjectId: true },
-    });
-    for (const { id, url } of data)
-      await insertDeliveries(
-        fixture.prisma,
-        rows.map((row) => ({
-          ...{ merchantId, endpointId: id, url, eventPosition: row.position, eventId: row.id },
-          ...{ type: 'receipt.registered', subjectId: row.subjectId },
-        })),
-      );
+    await callbacks(busy, backlog);
     await untilTrue(() => receiver.received.length > busy);
     merchantId = await fixture.createMerchant();
     await webhook();
@@ -166,6 +171,24 @@ describe('sending', () => {
     await untilTrue(() => receiver.received.some(({ path }) => path === '/hook'));
     const before = receiver.received.findIndex(({ path }) => path === '/hook');
     expect(before).toBeLessThan((busy * backlog) / 2);
+  });
+
+  test('a merchant with many receivers that do not answer has its share of the places, and another is served', async () => {
+    let [underWay, most] = [0, 0];
+    receiver.answer = ({ path }, response) => {
+      if (path === '/hook') return void response.writeHead(204).end();
+      underWay += 1;
+      most = Math.max(most, underWay);
+      response.once('close', () => (underWay -= 1));
+    };
+    await callbacks(200, 1);
+    await untilTrue(() => underWay >= 16);
+    merchantId = await fixture.createMerchant();
+    await webhook();
+    await publish(1);
+    await untilTrue(() => receiver.received.some(({ path }) => path === '/hook'));
+    // Of those that are well, and of those that fail.
+    expect(most).toBeLessThanOrEqual(16 + 4);
   });
 });
 
