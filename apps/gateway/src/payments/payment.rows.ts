@@ -63,6 +63,8 @@ export interface PaymentFacts {
   verification_url: string | null;
   /** Of the first receipt. */
   fiscal_refund: FiscalRefund;
+  /** Receipts are refunded whose money is neither back nor on its way. */
+  is_refunded_ahead: boolean;
   /** Of a payment for several receipts: the others. */
   further: FurtherSale[] | null;
   /** The sum that is being asked back from the provider, else the oldest that is to be. */

@@ -4,7 +4,7 @@ import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { SINCE_MADE } from './calls-of-payment.js';
-import { ALL_RECEIPTS } from './several-receipts.js';
+import { ALL_RECEIPTS, REFUNDED_AHEAD } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 
 export type DisagreementKind =
@@ -134,6 +134,7 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
                                WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
                                  AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled')
                    THEN 'refund_open'
+                 WHEN p.state = 'captured' AND ${REFUNDED_AHEAD} > 0 THEN 'refund_open'
                END AS kind
           FROM unsettled JOIN payments p USING (id) JOIN receipts r ON r.id = p.receipt_id
       ) AS judged
@@ -178,7 +179,7 @@ function nextOf(row: Row): Next {
     return byGateway(`reads the status at the provider; operator: ${RESOLVE}`);
   if (row.is_in_vain) return byGateway(`repeats a call that the provider does not take; operator: ${RESOLVE}`);
   if (state === 'captured' && row.awaits_operator)
-    return byOperator(`only the provider gives this money back; ${RESOLVE}`);
+    return byOperator(`have the provider give this money back; ${RESOLVE}`);
   if (dueAt === null) return byOperator('nothing goes on by itself');
   return byGateway(kind === 'unknown' ? 'reads the status at the provider' : 'goes on by itself');
 }

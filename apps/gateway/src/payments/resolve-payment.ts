@@ -7,12 +7,12 @@ import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState }
 import { missingPayment } from './missing-payment.js';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
-import { FURTHER_RECEIPTS, statusOfAll, type ReceiptsOf } from './several-receipts.js';
+import { FURTHER_RECEIPTS, REFUNDED_AHEAD, statusOfAll, type ReceiptsOf } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 import { acceptDifference, finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
 
 /**
- * `part_refunded`: the part that was being given back is back, the rest is still taken. `accepted`: what the provider says differently is right
+ * `part_refunded`: the part that was being given back, or whose receipt was refunded without it, is back, the rest is still taken. `accepted`: what the provider says differently is right
  * as it is, nothing moves.
  */
 export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined', 'accepted'] as const;
@@ -31,6 +31,8 @@ interface Locked extends ReceiptsOf {
   flow: PaymentFlow;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
+  /** Of its receipts, and neither back nor on its way. */
+  ahead_tiyin: bigint;
   /** What the provider says differently. */
   discrepancy: Prisma.JsonValue;
 }
@@ -48,7 +50,7 @@ export class ResolvePayment {
   async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.id AS receipt_id, r.device_id, r.status AS receipt_status,
+        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, ${REFUNDED_AHEAD} AS ahead_tiyin, r.id AS receipt_id, r.device_id, r.status AS receipt_status,
                ${FURTHER_RECEIPTS} AS further, p.awaits_operator, p.discrepancy,
                p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
                ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
@@ -127,12 +129,13 @@ export class ResolvePayment {
   private async changeFor(
     tx: Prisma.TransactionClient,
     id: string,
-    { amount_tiyin: amountTiyin, refunded_tiyin: refundedTiyin }: Locked,
+    { amount_tiyin: amountTiyin, refunded_tiyin: refundedTiyin, ahead_tiyin: aheadTiyin }: Locked,
     outcome: MovingOutcome,
   ): Promise<PaymentChange> {
     if (outcome !== 'refunded' && outcome !== 'part_refunded') return { state: outcome };
     const parts = await finishParts(tx, id);
     if (outcome === 'refunded') return { state: 'refunded', refundedTiyin: amountTiyin };
+    if (parts.length === 0 && aheadTiyin > 0n) parts.push(aheadTiyin);
     if (parts.length === 0) throw new Problem('payment_not_manual', 'No part of the payment was being given back.');
     const backTiyin = parts.reduce((sum, part) => sum + part, refundedTiyin);
     return backTiyin >= amountTiyin

@@ -13,6 +13,7 @@ export function snapshotOf(
     flow: facts.flow,
     state: facts.state,
     ...receiptsStanding(facts),
+    isRefundedAhead: facts.is_refunded_ahead,
     refundRequested: facts.refund_id !== null && facts.state === 'captured',
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,

@@ -71,6 +71,7 @@ it.each<[SagaSnapshot['state']]>([['authorized'], ['capture_refused'], ['voided'
         state,
         receipt: 'registered',
         fiscalRefund: 'partial',
+        isRefundedAhead: false,
         refundRequested: false,
         canRefund: true,
       },

@@ -56,6 +56,15 @@ export function fiscalRefundOf(sale: 'r' | 'o'): Prisma.Sql {
         FROM receipts f WHERE f.refund_of = ${of}.id AND f.operation <> ${SURPLUS_OPERATION})`;
 }
 
+/** How much more of payment p its receipts' refunds say than went back, or is to go back. */
+export const REFUNDED_AHEAD = Prisma.sql`
+  ((SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
+     WHERE b.refund_of = ANY(${ALL_RECEIPTS}) AND b.operation <> ${SURPLUS_OPERATION} AND b.status = 'registered')
+   - p.refunded_tiyin
+   - (SELECT coalesce(sum(f.amount_tiyin), 0) FROM payment_refunds f LEFT JOIN receipts w ON w.id = f.receipt_id
+       WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
+         AND w.status IS DISTINCT FROM 'rejected' AND w.status IS DISTINCT FROM 'cancelled'))::int8`;
+
 export const FURTHER_SALES = Prisma.sql`
   CASE WHEN p.further_receipts <> '{}' THEN (
     SELECT jsonb_agg(jsonb_build_object('id', o.id, 'device_id', o.device_id, 'status', o.status,

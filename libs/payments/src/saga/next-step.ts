@@ -12,6 +12,8 @@ export interface SagaSnapshot {
    * payment some are refunded, or being so, and of others no refund was asked for.
    */
   fiscalRefund: 'none' | 'partial' | 'pending' | 'registered' | 'failed';
+  /** Receipts are refunded whose money is neither back nor asked for. */
+  isRefundedAhead: boolean;
   /** A sum is to be given back and has not been asked of the provider yet. */
   refundRequested: boolean;
   /** Whether we can ask the provider to give money back. */
@@ -191,7 +193,9 @@ function whileCaptured(now: SagaSnapshot): SagaStep {
       return waitFor('register');
     case 'registered':
       if (now.fiscalRefund === 'registered') return { kind: 'request_refund' };
-      return now.link === 'missing' ? call('attach_link') : DONE;
+      if (now.link === 'missing') return call('attach_link');
+      // Nothing here says whose doing that was: no money is sent on a guess.
+      return now.isRefundedAhead ? operator('More of the receipt was refunded than of its money.') : DONE;
     case 'rejected':
     case 'cancelled':
       return { kind: 'request_refund' };

@@ -15,7 +15,7 @@ import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
 import type { Alternative } from '../routing/alternative.js';
-import { fiscalRefundOf, FURTHER_SALES } from '../several-receipts.js';
+import { fiscalRefundOf, FURTHER_SALES, REFUNDED_AHEAD } from '../several-receipts.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -140,6 +140,7 @@ export class PaymentRepository {
              p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.alternatives, p.failures, p.news, p.created_at, p.state_since, p.hinted_at, p.accepted_difference,
              clock_timestamp() AS now, r.status AS receipt_status, r.trace_parent, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
+             CASE WHEN r.status = 'registered' THEN ${REFUNDED_AHEAD} > 0 ELSE false END AS is_refunded_ahead,
              ${FURTHER_SALES} AS further,
              due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c
