@@ -1,56 +1,25 @@
 // Promise: whatever the register refuses by an E-rule is refused with that code, that field and in that order; nothing else is.
 import fc from 'fast-check';
 import { LOCAL_RULES } from './local-api.js';
-import { checkLocalReceipt, type GoodsEntry, type GoodsLookup } from './local-receipt-rules.js';
+import { checkLocalReceipt, type GoodsLookup } from './local-receipt-rules.js';
 import { MAX_TIYIN } from './money.js';
+import {
+  BREAD,
+  CARD_ONLY,
+  check,
+  codes,
+  codesAt,
+  GOODS,
+  item,
+  marked,
+  ofItem,
+  OLD,
+  receipt,
+  refundInfo,
+  WATER,
+  type Fields,
+} from './testing/rule-receipts.js';
 import type { VatRule } from './vat.js';
-
-const BREAD = '01905001001000000';
-const WATER = '02202001001000001';
-const CARD_ONLY = '08703001001000002';
-const OLD = '00000000000000003';
-
-const plain: GoodsEntry = { packages: ['1000', '1001'], marked: false, cashAllowed: true, active: true };
-const GOODS = new Map<string, GoodsEntry>([
-  [BREAD, plain],
-  [WATER, { ...plain, marked: true }],
-  [CARD_ONLY, { ...plain, cashAllowed: false }],
-  [OLD, { ...plain, active: false }],
-]);
-const goods: GoodsLookup = (spic) => GOODS.get(spic);
-
-type Fields = Record<string, unknown>;
-
-const item = (more: Fields = {}): Fields => ({
-  name: 'Bread',
-  spic: BREAD,
-  units: 796,
-  price: 2_000_000,
-  amount: 1000,
-  vatPercent: 12,
-  vat: 214_286,
-  packageCode: '1000',
-  ...more,
-});
-const marked = (more: Fields = {}): Fields => item({ spic: WATER, label: 'L1', ...more });
-const receipt = (more: Fields = {}): Fields => ({
-  type: 'sale',
-  items: [item()],
-  received: { cash: 0, card: 2_000_000 },
-  ...more,
-});
-const ofItem = (more: Fields): Fields => receipt({ items: [item(more)] });
-const refundInfo = {
-  terminalId: 'ZZ000000000001',
-  receiptSeq: 7,
-  dateTime: '20261120T111200',
-  fiscalSign: '123456789012',
-};
-
-const check = (body: unknown, rule: VatRule = 'unit') => checkLocalReceipt(body, goods, rule);
-const codes = (body: unknown, rule: VatRule = 'unit') => check(body, rule).map((violation) => violation.code);
-const codesAt = (body: unknown, rule: VatRule = 'unit') =>
-  check(body, rule).map(({ code, itemIndex, field }) => `${code} ${itemIndex ?? '-'} ${field}`);
 
 const BAD_NUMBERS: unknown[] = ['1', null, undefined, {}, [], true, 1.5, MAX_TIYIN + 1, 1e300, -1.5];
 
@@ -253,35 +222,6 @@ describe('marking', () => {
     [{ labels: ['', ''] }, []],
   ])('other goods, %j: %j', (more, expected) => {
     expect(codes(receipt({ items: [item(more)], received: { cash: 0, card: 0 } }))).toEqual(expected);
-  });
-});
-
-describe('a refund is not asked for what its goods became since the sale', () => {
-  const refund = (more: Fields, received: Fields = { cash: 0, card: 0 }): Fields =>
-    receipt({ type: 'refund', refundInfo, items: [item(more)], received });
-
-  test.each<[string, Fields, string]>([
-    ['marked', { spic: WATER }, 'E-004 0 labels'],
-    ['marked, part of a piece', { spic: WATER, amount: 300 }, 'E-004 0 labels E-018 0 amount'],
-    ['without the package', { packageCode: '9999' }, 'E-014 0 packageCode'],
-    ['barred from cash', { spic: CARD_ONLY }, 'E-003 0 received.cash'],
-  ])('%s', (_became, more, ofSale) => {
-    const received = { cash: 100, card: 0 };
-    expect(codesAt(receipt({ items: [item(more)], received })).join(' ')).toBe(ofSale);
-    expect(codesAt(refund(more, received))).toEqual([]);
-  });
-
-  test.each<[string, Fields, string[]]>([
-    ['fewer labels than pieces', { spic: WATER, labels: ['L1'], amount: 2000 }, ['E-017 0 labels']],
-    ['a labelled part of a piece', { spic: WATER, labels: ['L1'], amount: 999 }, ['E-018 0 amount', 'E-017 0 labels']],
-    ['a package that is no code', { packageCode: 1000 }, ['E-014 0 packageCode']],
-    ['goods of no classification code', { spic: 'unknown' }, ['E-013 0 spic']],
-  ])('but refused with %s, as a sale is', (_what, more, expected) => {
-    expect(codesAt(refund(more))).toEqual(expected);
-  });
-
-  test('but refused in cash where the document itself forbids it', () => {
-    expect(codesAt(refund({ cashSale: 0 }, { cash: 100, card: 0 }))).toEqual(['E-003 0 received.cash']);
   });
 });
 
