@@ -210,6 +210,9 @@ describe('the reconciliation names, until it is mended,', () => {
 
 it('lets a hold go that ends while the merchant has not said when', async () => {
   const { body } = await fixture.pay({ ...HOLD, capture: 'manual' });
+  // Who made it writes when it is due next, behind the answer.
+  const row = () => fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id: body.id } });
+  await until('it waits for the merchant', row, ({ state, leaseId }) => state === 'authorized' && leaseId === null);
   await fixture.gateway.prisma.$executeRaw`
     UPDATE payments SET hold_until = now() + interval '1 second', due_at = now() + interval '1 second' WHERE id = ${body.id}`;
   await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
