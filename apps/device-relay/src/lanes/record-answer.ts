@@ -29,6 +29,36 @@ export type Recorded =
   /** This process stops; what was spooled is recorded by the next start. */
   | { kind: 'kept' };
 
+type Late = Extract<Recorded, { kind: 'late' }>;
+
+/** One try: of an attempt that was closed meanwhile, what it was closed with is completed, proven or contradicted. @throws when the database is away */
+export async function recordOnce(
+  store: Pick<LaneStore, 'closeRegistered' | 'recordLateAnswer'>,
+  answer: AnswerInHand,
+): Promise<{ kind: 'closed' } | { kind: 'sequence_taken' } | Late> {
+  const closed = await store.closeRegistered(answer.close);
+  if (closed === 'already_closed') return recordLate(store, answer);
+  return { kind: closed };
+}
+
+async function recordLate(
+  store: Pick<LaneStore, 'recordLateAnswer'>,
+  { receiptId, close }: AnswerInHand,
+): Promise<Late> {
+  const { deviceId, registration } = close;
+  const evidence = close.evidence === 'journal' ? 'journal' : 'answer';
+  return { kind: 'late', late: await store.recordLateAnswer({ receiptId, deviceId, registration, evidence }) };
+}
+
+/** A successor closed the attempt while we were paused, or an operator did, or we ourselves without noticing. */
+export function logLate(logger: Logger, { deviceId, attemptId }: AnswerInHand['close'], late: LateAnswer): void {
+  const level = late === 'same' ? 'info' : 'error';
+  logger[level](
+    { device_id: deviceId, attempt_id: attemptId, late },
+    'the attempt was closed before its answer was recorded',
+  );
+}
+
 /**
  * Records registrations. A register without keys cannot give an answer a second time, so one that is in hand is kept: it is
  * tried again until it is recorded or this process stops. From the first failure on it is on the local disk as well.
@@ -77,9 +107,8 @@ export class RecordAnswer {
 
   /** One try. @throws when the database is away */
   async recordNow(answer: AnswerInHand): Promise<Exclude<Recorded, { kind: 'kept' }>> {
-    const closed = await this.store.closeRegistered(answer.close);
-    if (closed === 'already_closed') return this.recordLate(answer);
-    return closed === 'closed' ? { kind: closed, begun: null } : { kind: closed };
+    const recorded = await recordOnce(this.store, answer);
+    return recorded.kind === 'closed' ? { ...recorded, begun: null } : recorded;
   }
 
   /** One try, with the intent of the next. The lane is to see for itself why that one was not written. */
@@ -89,16 +118,11 @@ export class RecordAnswer {
       const { closed, opened } = await this.store.closeAndOpen(answer.close, next.intent);
       isBegun = opened === 'opened';
       if (closed === 'closed') return { kind: 'closed', begun: isBegun ? next.begun : null };
-      if (closed === 'already_closed') return await this.recordLate(answer);
+      if (closed === 'already_closed') return await recordLate(this.store, answer);
     } finally {
       if (!isBegun) next.abandon();
     }
     return this.recordNow(answer);
-  }
-
-  private async recordLate({ receiptId, close }: AnswerInHand): Promise<Exclude<Recorded, { kind: 'kept' }>> {
-    const { deviceId, registration } = close;
-    return { kind: 'late', late: await this.store.recordLateAnswer({ receiptId, deviceId, registration }) };
   }
 
   /** Without the disk it is in memory alone; the log has all of it for a person. */

@@ -14,7 +14,7 @@ import type { LaneSetbacks } from './lane-setbacks.js';
 import { openShift } from './open-shift.js';
 import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
 import type { PreparedNext } from './prepare-next.js';
-import type { RecordAnswer } from './record-answer.js';
+import { logLate, type RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 
 interface Sent {
@@ -103,7 +103,7 @@ export class RecordOutcome {
     if (recorded.kind === 'sequence_taken') {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
     }
-    if (recorded.kind === 'late') return this.noteLate(lane, { attempt, answer }, recorded.late);
+    if (recorded.kind === 'late') return this.noteLate(close, recorded.late);
     this.notices.notify(attempt.receiptId);
     lane.baseline = baseline;
     lane.lastKnown = lastKnown;
@@ -125,14 +125,9 @@ export class RecordOutcome {
     this.logger.error({ device_id: lane.device.id, receipt_id: receiptId, lost }, 'registered without these fields');
   }
 
-  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without noticing. */
-  private noteLate(lane: LaneInHand, { attempt }: Sent, late: LateAnswer): Step {
-    const level = late === 'same' ? 'info' : 'error';
-    this.logger[level](
-      { device_id: lane.device.id, attempt_id: attempt.id, late },
-      'the attempt was closed before its answer was recorded',
-    );
-    this.notices.notify(attempt.receiptId);
+  private noteLate(close: CloseRegistered, late: LateAnswer): Step {
+    logLate(this.logger, close, late);
+    this.notices.notify(close.receiptId);
     return { kind: 'reread' };
   }
 

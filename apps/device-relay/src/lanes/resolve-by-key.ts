@@ -7,6 +7,7 @@ import { beginRepeatGuard, finalAfterMs } from './lane-timing.js';
 import { openShift } from './open-shift.js';
 import type { ParkAttempt } from './park-attempt.js';
 import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
+import { logLate, recordOnce } from './record-answer.js';
 
 /**
  * An open attempt on a register with key and journal: the same bytes are repeated under the same key, and it answers with
@@ -76,19 +77,12 @@ export class ResolveByKey {
     const deviceId = lane.device.id;
     const { id: attemptId, receiptId } = attempt;
     const close = { attemptId, receiptId, deviceId, registration, evidence, baseline, lastKnown: null };
-    const closed = await this.store.closeRegistered(close);
-    if (closed === 'sequence_taken') {
+    const recorded = await recordOnce(this.store, { receiptId, close });
+    if (recorded.kind === 'sequence_taken') {
       const why = `the register names sequence ${registration.receiptSeq}, which belongs to another receipt`;
       return this.parking.park(attempt, { why, registration }, { mustSettle: false });
     }
-    if (closed === 'already_closed') {
-      // A person parked it meanwhile, or a successor ended it: the registration completes, proves or contradicts that.
-      const late = await this.store.recordLateAnswer({ receiptId, deviceId, registration, evidence });
-      this.logger[late === 'same' ? 'info' : 'error'](
-        { device_id: deviceId, attempt_id: attemptId, late },
-        'the attempt was closed before its repetition was recorded',
-      );
-    }
+    if (recorded.kind === 'late') logLate(this.logger, close, recorded.late);
     this.notices.notify(attempt.receiptId);
     return { kind: 'reread' };
   }
