@@ -7,6 +7,7 @@ import { ComparePayments } from '../compare-payments.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf, statusOfAll } from '../several-receipts.js';
+import { followHint } from './follow-hint.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
 
@@ -66,7 +67,7 @@ export class MulticardCalls {
     });
     if (call.scheme === 'webhook') {
       // What has ended here may have changed there.
-      if (payment) void this.comparing.afterHint(payment.id).then(() => this.worker.schedule(payment.id));
+      if (payment) followHint(this.comparing, this.worker, payment.id);
       return KEEP;
     }
     if (!payment || !isAnswerable(payment, call)) return giveBack('There is no such order.');

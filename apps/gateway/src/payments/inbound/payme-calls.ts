@@ -23,6 +23,7 @@ import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { extraInfoOf } from '../extra-info.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
+import { followHint } from './follow-hint.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
@@ -161,7 +162,7 @@ export class PaymeCalls {
       return { answer: made.answer, performed: isPerformed ? payment : null, hinted: isHint ? payment.id : null };
     });
     if (performed) this.afterPerform(performed);
-    if (hinted !== null) void this.comparing.afterHint(hinted).then(() => this.worker.schedule(hinted));
+    if (hinted !== null) followHint(this.comparing, this.worker, hinted);
     return answer;
   }
 
@@ -274,8 +275,13 @@ function isClosed(payment: LockedPayment, command: TransactionCommand): boolean 
 }
 
 /** Our own receipt is paid, is being paid, or may be: a status that is read says what became of it. */
-const PERFORMED_AROUND: ReadonlySet<PaymentState> = new Set<PaymentState>([
-  ...(['authorizing', 'authorize_unknown', 'authorized', 'capturing', 'capture_unknown', 'captured'] as const),
+const PERFORMED_AROUND: ReadonlySet<PaymentState> = new Set([
+  'authorizing',
+  'authorize_unknown',
+  'authorized',
+  'capturing',
+  'capture_unknown',
+  'captured',
 ]);
 
 /** Around a receipt that we pay, Payme calls under the id of that receipt. We have it before we ask for the money. */

@@ -3,6 +3,7 @@ import { paymeError, readPaymeFiscal, type PaymeCommand, type PaymeError, type W
 import type { OpenAccount } from '../accounts/account-settings.js';
 import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
+import { followHint } from './follow-hint.js';
 import { InboundRepository } from './inbound.repository.js';
 
 interface ReportedBy {
@@ -56,7 +57,7 @@ export class PaymeFiscalData {
     });
     if (kept === null) return { error: paymeError('fiscalReceipt') };
     if (report.kind === 'unreadable') return { error: paymeError('params', report.field) };
-    if (kept.isHint) void this.comparing.afterHint(kept.id).then(() => this.worker.schedule(kept.id));
+    if (kept.isHint) followHint(this.comparing, this.worker, kept.id);
     else this.worker.schedule(kept.id);
     return { result: { success: true } };
   }
