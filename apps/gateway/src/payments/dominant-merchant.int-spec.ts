@@ -1,6 +1,6 @@
 // Promise: where one merchant has all payments, a page of those in one state reads what is in hand, or a bounded number of those that ended.
-import pg from 'pg';
-import { createTestDatabase, planOf, type TestDatabase } from '#database/testing';
+import type pg from 'pg';
+import { createTestDatabase, planOf, superuserOf, type TestDatabase } from '#database/testing';
 import { PAYMENT_STATES } from '#payments';
 import { paymentSearch } from './search-payments.js';
 
@@ -14,8 +14,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   await client.query(`
     INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
     VALUES ('pac_1', 'mer_1', 'payme', 'P', '{}', '\\x00')`);

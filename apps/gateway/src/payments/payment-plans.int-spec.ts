@@ -1,7 +1,7 @@
 // Promise: what payments are compared, settled and routed by reads a bounded part of them, however many another merchant has waiting.
-import pg from 'pg';
+import type pg from 'pg';
 import type { PrismaService } from '#database';
-import { createTestDatabase, planOf, recorded, testClient, type TestDatabase } from '#database/testing';
+import { createTestDatabase, planOf, recorded, superuserOf, testClient, type TestDatabase } from '#database/testing';
 import { DueComparisons, endedInTurn, heldInTurn } from './due-comparisons.js';
 import { disagreementsOf } from './reconciliation.js';
 import { PaymentRouting } from './routing/payment-routing.js';
@@ -15,8 +15,7 @@ let client: pg.Client;
 /** Half of all payments are held at one merchant for days; of the others each eleventh has not been compared, each hundredth waits. */
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   await client.query(`INSERT INTO merchants (id, code, name, tin)
     SELECT 'mer_' || n, 'm' || n, 'M', '300000000' FROM generate_series(0, 49) AS n`);
   await client.query(`INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)

@@ -5,5 +5,5 @@ export { makeHalfYears } from './half-years.js';
 export { visitedRows } from './visited-rows.js';
 export { sampleDocument } from './sample-document.js';
 export { testClient } from './test-client.js';
-export { createEmptyDatabase, createTestDatabase, type TestDatabase } from './test-database.js';
+export { createEmptyDatabase, createTestDatabase, superuserOf, type TestDatabase } from './test-database.js';
 export { createQuietDatabase, earlierTransactionsEnded } from './quiet-database.js';

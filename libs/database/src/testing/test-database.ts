@@ -24,6 +24,13 @@ export function createTestDatabase(adminUrl = readAdminUrl()): Promise<TestDatab
   return createDatabase(adminUrl, TEMPLATE);
 }
 
+/** A session of the superuser, for rows and plans; the test ends it. */
+export async function superuserOf({ adminUrl }: Pick<TestDatabase, 'adminUrl'>): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  return client;
+}
+
 /** Without a table, for tests of other migrations than today's. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase(readAdminUrl(), 'template1');
@@ -56,8 +63,7 @@ function readAdminUrl(): string {
 }
 
 async function onServer(adminUrl: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl });
-  await client.connect();
+  const client = await superuserOf({ adminUrl });
   try {
     await client.query(statement);
   } finally {

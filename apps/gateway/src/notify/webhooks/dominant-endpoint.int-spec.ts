@@ -1,6 +1,6 @@
 // Promise: where one endpoint has all deliveries, a page of them reads little more than it shows, whatever their state is and however many wait.
-import pg from 'pg';
-import { createTestDatabase, planOf, type TestDatabase } from '#database/testing';
+import type pg from 'pg';
+import { createTestDatabase, planOf, superuserOf, type TestDatabase } from '#database/testing';
 import { deliverySearch, WALKED, type FoundDeliveries } from './delivery-search.js';
 import type { DeliveriesQuery } from './webhook-bodies.js';
 
@@ -22,8 +22,7 @@ const idOf = (n: number): string => `dlv_01kz${String(n).padStart(22, '0')}`;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   const { rows } = await client.query<{ name: string }>(`SELECT name FROM partitions_of('webhook_deliveries')`);
   for (const { name } of rows) await client.query(`DROP TABLE parts.${name}`);
   const bound = (part: number): string => `'${idOf((part * DELIVERIES) / PARTS)}'`;

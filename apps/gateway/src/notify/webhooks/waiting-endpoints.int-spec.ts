@@ -1,6 +1,6 @@
 // Promise: the endpoints of a merchant that has its share of the places are passed over without being read, and no other merchant is forgotten.
-import pg from 'pg';
-import { createTestDatabase, planOf, testClient, type TestDatabase } from '#database/testing';
+import type pg from 'pg';
+import { createTestDatabase, planOf, superuserOf, testClient, type TestDatabase } from '#database/testing';
 import { FairSlots } from '#runtime';
 import { longestWaiting, WaitingEndpoints, waitingInTurn } from './waiting-endpoints.js';
 
@@ -13,8 +13,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   await client.query(
     `INSERT INTO webhook_endpoints (id, merchant_id, url, events, due_at)
      SELECT 'whk_many_' || n, 'mer_0150_many', 'https://a.example/' || n, '{}'::text[], now() - interval '1 hour' FROM generate_series(1, $1::int4) n

@@ -1,9 +1,16 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is; so is what sends
 // webhooks, over twelve partitions.
-import pg from 'pg';
+import type pg from 'pg';
 import { CALL_TABLES, hasUnpaid, parkAttemptsOfTerminal, PARTITIONED_TABLES } from '#ledger';
 import { Prisma, type PrismaService } from '#database';
-import { createTestDatabase, planOf, recorded, recordedInGroup, type TestDatabase } from '#database/testing';
+import {
+  createTestDatabase,
+  planOf,
+  recorded,
+  recordedInGroup,
+  superuserOf,
+  type TestDatabase,
+} from '#database/testing';
 import { insertDeliveries, type NewDelivery } from '../../notify/webhooks/delivery-rows.js';
 import { deliverySearch, WALKED } from '../../notify/webhooks/delivery-search.js';
 import { DeliveryRepository, type ClaimedEndpoint } from '../../notify/webhooks/delivery.repository.js';
@@ -37,8 +44,7 @@ const timeAt = (row: number): string => new Date(Date.UTC(2026, 0, 1) + row * 60
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   const insert = (table: string, columns: string, values: string): Promise<unknown> =>
     client.query(`INSERT INTO ${table} (${columns}) SELECT ${values} FROM generate_series(1, ${ROWS}) AS n`);
   await makePartitions('receipts');

@@ -1,6 +1,6 @@
 // Promise: where one merchant has all receipts, as a chain with an installation of its own, a page reads little more than it shows, whatever it is filtered by.
-import pg from 'pg';
-import { createTestDatabase, planOf, type TestDatabase } from '#database/testing';
+import type pg from 'pg';
+import { createTestDatabase, planOf, superuserOf, type TestDatabase } from '#database/testing';
 import { twoHalfYearsBefore } from '#ledger';
 import type { ReceiptFilter } from './receipt-filter.js';
 import { ascendingPageStatement, keptPage, pageStatement } from './search-receipts.js';
@@ -18,8 +18,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   const places = { devices: PLACES_OF_A_KIND, branches: 1, cashiers: PLACES_OF_A_KIND };
   await insertReceipts(client, RECEIPTS, { merchants: 1, ...places });
 });

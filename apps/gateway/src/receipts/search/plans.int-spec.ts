@@ -1,8 +1,8 @@
 // Promise: no filter of the list reads the table: each is answered by the index that docs/receipts-search.md names.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { createTestDatabase, indexNames, type TestDatabase } from '#database/testing';
+import type pg from 'pg';
+import { createTestDatabase, indexNames, superuserOf, type TestDatabase } from '#database/testing';
 import { twoHalfYearsBefore, type ReceiptsSince } from '#ledger';
 import { isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
 import { keptPage, pageStatement } from './search-receipts.js';
@@ -21,8 +21,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
+  client = await superuserOf(database);
   await insertReceipts(client, RECEIPTS, { merchants: 100, devices: 1_000, branches: 500, cashiers: 500 });
 });
 afterAll(async () => {
