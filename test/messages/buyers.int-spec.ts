@@ -8,7 +8,7 @@ import { ACCOUNT } from '../../libs/messages/src/testing/simulated-provider.js';
 import { describeInBrowser, screenshotPath } from '../screen/browser.js';
 import { startBrowser } from '../screen/start-browser.js';
 import { MessagesRig } from './messages-rig.js';
-import { untilTrue } from '../../libs/runtime/src/testing/until.js';
+import { until, untilTrue } from '../../libs/runtime/src/testing/until.js';
 
 let rig: MessagesRig;
 let mail: MailServer;
@@ -37,6 +37,16 @@ const pageOf = async (id: string): Promise<string> => {
 function post(url: string, fields: Record<string, string> = {}): Promise<Response> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'accept-language': 'en' };
   return fetch(url, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+}
+
+/** The answer, once it is not that the database has no time: on a busy machine a dozen at one lock may wait too long. */
+async function decided(url: string, fields: Record<string, string>): Promise<number> {
+  const answer = await until(
+    'the database has time',
+    () => post(url, fields),
+    ({ status }) => status !== 503,
+  );
+  return answer.status;
 }
 
 test('header, footer and logo of the merchant stand on page, PDF, picture, text and in the letter', async () => {
@@ -119,13 +129,13 @@ describe('the page', () => {
   test('keeps its bounds where many ask at the same moment', async () => {
     const page = await pageOf(await rig.sold({}));
     const readers = Array.from({ length: 12 }, () => `reader${String((number += 1))}@example.uz`);
-    const ofOne = await Promise.all(readers.map((to) => post(`${page}/messages`, { channel: 'email', to })));
-    expect(ofOne.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(3);
+    const ofOne = await Promise.all(readers.map((to) => decided(`${page}/messages`, { channel: 'email', to })));
+    expect(ofOne.sort()).toEqual([...Array<number>(3).fill(200), ...Array<number>(9).fill(429)]);
     const pages: string[] = [];
     for (let index = 0; index < 12; index += 1) pages.push(await pageOf(await rig.sold({})));
     const to = `reader${String((number += 1))}@example.uz`;
-    const toOne = await Promise.all(pages.map((each) => post(`${each}/messages`, { channel: 'email', to })));
-    expect(toOne.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(5);
+    const toOne = await Promise.all(pages.map((each) => decided(`${each}/messages`, { channel: 'email', to })));
+    expect(toOne.sort()).toEqual([...Array<number>(5).fill(200), ...Array<number>(7).fill(429)]);
   });
 
   test('of a receipt that is not registered has no forms, and sends nothing', async () => {
