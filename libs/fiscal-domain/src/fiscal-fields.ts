@@ -29,7 +29,7 @@ export function fieldsNotToBeLost(receipt: FiscalParts): FiscalField[] {
   return fiscalFieldsOf(receipt).filter((field) => field !== 'payment_provider' || receipt.payment.provider !== null);
 }
 
-/** Whether a seller or buyer is named by a number of the tax office; a buyer's phone is none. */
-export function isNamed(party: { tin?: string; pinfl?: string } | null): boolean {
-  return party?.tin !== undefined || party?.pinfl !== undefined;
+/** Whether a seller or buyer is named by a number of the tax office; a buyer's phone is none. In documents of earlier releases null may stand for what was not given. */
+export function isNamed(party: { tin?: string | null; pinfl?: string | null } | null): boolean {
+  return (party?.tin ?? null) !== null || (party?.pinfl ?? null) !== null;
 }

@@ -40,10 +40,10 @@ export function toLocalReceipt(
   return request;
 }
 
-function taxpayerOf(party: { tin?: string; pinfl?: string } | null): LocalTaxpayer | null {
+function taxpayerOf(party: { tin?: string | null; pinfl?: string | null } | null): LocalTaxpayer | null {
   if (party === null || !isNamed(party)) return null;
-  const { tin, pinfl } = party;
-  return { ...(tin !== undefined && { tin }), ...(pinfl !== undefined && { pinfl }) };
+  const { tin = null, pinfl = null } = party;
+  return { ...(tin !== null && { tin }), ...(pinfl !== null && { pinfl }) };
 }
 
 function toLocalItem(line: ReceiptLine, vatRule: VatRule, hasCommission: boolean): LocalItem {

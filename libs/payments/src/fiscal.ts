@@ -42,7 +42,7 @@ export function unsayable(line: FiscalLines[number], form: LineForm): Unsayable 
   if (!form.fractions && line.quantity % 1_000 !== 0) return { field: 'qty', detail: 'whole quantities only' };
   if (!form.discounts && line.discountTiyin > 0) return { field: 'discount', detail: 'no discounts' };
   const { commission } = line;
-  if (commission === null || form.commission.some((kind) => commission[kind] !== undefined)) return null;
+  if (commission === null || form.commission.some((kind) => (commission[kind] ?? null) !== null)) return null;
   const kinds =
     form.commission.length === 0 ? 'no goods of another seller' : `another seller by ${form.commission.join()} only`;
   return { field: 'commission', detail: kinds };

@@ -33,6 +33,6 @@ export function refuseCardData(body: PaymentRequestBody): void {
   if (faults.length > 0) throw Problem.fromErrors(faults);
 }
 
-function metadataOf(pointer: string, { metadata = {} }: { metadata?: Record<string, string> }): [string, string][] {
-  return Object.entries(metadata).map(([key, value]) => [`${pointer}/metadata/${key}`, value]);
+function metadataOf(pointer: string, { metadata }: { metadata?: Record<string, string> }): [string, string][] {
+  return Object.entries(metadata ?? {}).map(([key, value]) => [`${pointer}/metadata/${key}`, value]);
 }

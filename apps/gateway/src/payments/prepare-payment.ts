@@ -4,6 +4,7 @@ import { MAX_TIYIN } from '#fiscal-domain';
 import { isProvider, type PaymentFlow } from '#payments';
 import { Problem, type ProblemError } from '#problems';
 import type { Route } from '../fleet/devices/choose-device.js';
+import { withoutNulls } from '../http/without-nulls.js';
 import { PrepareReceipt, type Prepared, type PreparedForProvider } from '../receipts/prepare-receipt.js';
 import type { ReceiptBody } from '../receipts/receipt-body.js';
 import type { OpenAccount } from './accounts/account-settings.js';
@@ -62,7 +63,8 @@ export class PreparePayment {
   ) {}
 
   /** @throws Problem 422 (rules, card data, provider not set up, none fits, mismatch), 503 (no device) */
-  prepare(merchantId: string, body: PaymentRequestBody): Promise<PreparedPayment> {
+  prepare(merchantId: string, given: PaymentRequestBody): Promise<PreparedPayment> {
+    const body = withoutNulls(given);
     refuseCardData(body);
     return body.payment.provider === AUTO ? this.prepareRouted(merchantId, body) : this.prepareNamed(merchantId, body);
   }

@@ -9,6 +9,7 @@ import {
   type RouteQuery,
   type Routing,
 } from '../fleet/devices/choose-device.js';
+import { withoutNulls } from '../http/without-nulls.js';
 import { ComposeDocument, type Composed } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { lostFields, unsupportedFaults } from './stated-fields.js';
@@ -29,7 +30,8 @@ export class PrepareReceipt {
   ) {}
 
   /** @param options.collects whether a payment goes with it: else "online" would be a sale without a payment */
-  async prepare(merchantId: string, body: ReceiptBody, options = { collects: false }): Promise<Prepared> {
+  async prepare(merchantId: string, given: ReceiptBody, options = { collects: false }): Promise<Prepared> {
+    const body = withoutNulls(given);
     if (body.payment.method === 'online' && !options.collects) return { kind: 'refused', problem: notCollected() };
     const { routing, composed } = await this.routeAndCompose(merchantId, body);
     const faults: ProblemError[] = composed.kind === 'refused' ? [...composed.faults] : [];
@@ -77,7 +79,8 @@ export class PrepareReceipt {
   }
 
   /** The same for a sale that its payment provider registers: no register of ours is asked for, or allowed to be named. */
-  async prepareForProvider(merchantId: string, body: ReceiptBody): Promise<PreparedForProvider> {
+  async prepareForProvider(merchantId: string, given: ReceiptBody): Promise<PreparedForProvider> {
+    const body = withoutNulls(given);
     const placing = await this.devices.place({ merchantId, cashier: body.cashier_id, branch: body.branch_id ?? null });
     const composed = await this.composer.compose(merchantId, body, 'line-net');
     const faults: ProblemError[] = composed.kind === 'refused' ? [...composed.faults] : [];

@@ -37,8 +37,9 @@ export function clickItems(
 }
 
 function commissionOf(given: { tin?: string; pinfl?: string } | null, sellerTin: string | null): WireObject {
-  if (given?.tin !== undefined) return { TIN: given.tin };
-  if (given?.pinfl !== undefined) return { PINFL: given.pinfl };
+  const { tin = null, pinfl = null } = given ?? {};
+  if (tin !== null) return { TIN: tin };
+  if (pinfl !== null) return { PINFL: pinfl };
   return sellerTin === null ? {} : { TIN: sellerTin };
 }
 

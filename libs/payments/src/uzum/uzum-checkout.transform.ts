@@ -122,8 +122,8 @@ function productIdOf({ sku, line }: FiscalLines[number]): string {
 }
 
 function receiptParams(line: FiscalLines[number], sellerTin: string): WireObject {
-  const { tin, pinfl } = line.commission ?? {};
-  const seller = pinfl === undefined ? { TIN: tin ?? sellerTin } : { PINFL: pinfl };
+  const { tin = null, pinfl = null } = line.commission ?? {};
+  const seller = pinfl === null ? { TIN: tin ?? sellerTin } : { PINFL: pinfl };
   return { spic: line.spic, packageCode: line.packageCode, vatPercent: line.vatPercent, ...seller };
 }
 

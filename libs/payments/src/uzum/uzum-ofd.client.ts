@@ -98,7 +98,8 @@ function refusal({ status, body }: { status: number; body: WireObject }): CallOu
 }
 
 function sellerOf({ commission }: FiscalLines[number], sellerTin: string): WireObject {
-  if (commission?.pinfl !== undefined) return { commission_info: { PINFL: commission.pinfl } };
+  const { pinfl = null } = commission ?? {};
+  if (pinfl !== null) return { commission_info: { PINFL: pinfl } };
   const tin = commission?.tin ?? sellerTin;
   return tin === '' ? {} : { commission_info: { TIN: tin } };
 }

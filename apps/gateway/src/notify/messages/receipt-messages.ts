@@ -130,8 +130,9 @@ export class ReceiptMessages {
     { customer }: StoredReceiptDocument,
   ): Promise<string> {
     const { channel } = body;
-    const given = body.to ?? (channel === 'email' ? customer?.email : customer?.phone);
-    if (given === undefined) throw fault('/to', 'required', 'The receipt’s customer has no such address: name one.');
+    // Documents of earlier releases may hold null for an address that was not given.
+    const given = body.to ?? (channel === 'email' ? customer?.email : customer?.phone) ?? null;
+    if (given === null) throw fault('/to', 'required', 'The receipt’s customer has no such address: name one.');
     const reading = channel === 'email' ? readEmail(given) : readPhone(given);
     if (reading.kind === 'invalid') throw fault('/to', 'invalid_format', `to ${reading.reason}`);
     return channel === 'telegram' ? this.chatOf(account.id, reading.address) : reading.address;

@@ -167,10 +167,10 @@ function isStated({ registration }: ShownReceipt, field: FiscalField): boolean {
 }
 
 function sellerRows({ commission }: ReceiptLine, paper: ReceiptWords): Row[] {
-  const { tin = '', pinfl = '' } = commission ?? {};
+  // Documents of earlier releases may hold null for the one of the two that was not given.
   return [
-    { label: paper.principalTin, value: tin },
-    { label: paper.principalPinfl, value: maskedPinfl(pinfl) },
+    { label: paper.principalTin, value: commission?.tin ?? '' },
+    { label: paper.principalPinfl, value: maskedPinfl(commission?.pinfl ?? '') },
   ].filter(({ value }) => value !== '');
 }
 
