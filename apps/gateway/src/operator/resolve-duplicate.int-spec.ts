@@ -1,5 +1,6 @@
 // Promise: a registration that is one too many is taken back at its own module, once, and no money moves with it.
 import 'reflect-metadata';
+import { superuserOf } from '#database/testing';
 import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
@@ -77,6 +78,29 @@ test('registered twice: the other document is named', async () => {
   });
   await untilTrue(() => fixture.rung.includes(attempt.deviceId), 'the bell');
 });
+
+test('the buyer, whose purchase stands, gets no message of a refund; of a sale that is undone there is one', async () => {
+  const notify = { channels: ['sms'], language: 'uz' };
+  const other = '999999999999';
+  const found: unknown[] = [];
+  for (const isSurplus of [true, false]) {
+    const attempt = await fixture.createAttempt();
+    await wish(attempt.receiptId, notify);
+    const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(attempt.terminalId, 102, other) };
+    const { body } = await resolve(attempt.attemptId, duplicate(attempt, isSurplus ? { surplus } : {}));
+    const { document } = await fixture.receipt(body.refund_id ?? '');
+    found.push((document as { notify?: unknown }).notify);
+  }
+  expect(found).toEqual([undefined, notify]);
+});
+
+/** As its sale has asked for it. */
+async function wish(receiptId: string, notify: object): Promise<void> {
+  const client = await superuserOf(fixture.database);
+  const statement = `UPDATE receipts SET document = jsonb_set(document, '{notify}', $2::jsonb) WHERE id = $1`;
+  await client.query(statement, [receiptId, JSON.stringify(notify)]);
+  await client.end();
+}
 
 test('what has no sign, or is a refund itself, is left to people', async () => {
   const refund = await fixture.createAttempt({ type: 'refund' });

@@ -48,7 +48,9 @@ export class RefundDuplicate {
     const device = await this.refunds.findDeviceOf(one.merchantId, terminalId, tx);
     if (device === null) return null;
     // What a register no longer takes must not keep a document there that is one too many.
-    const { requiredFields: _required, ...document } = receipt.document;
+    const { requiredFields: _required, notify, ...document } = receipt.document;
+    // The purchase of a surplus document stands: its buyer, to whom nothing goes back, gets no message of a refund.
+    const messages = !one.isSurplus && notify ? { notify } : {};
     const id = newIdOf('rcp', one.merchantId);
     const dateTime = refundTime(link.compactTime);
     const createdAt = await insertRefund(tx, {
@@ -59,6 +61,7 @@ export class RefundDuplicate {
       bodyHash: sha256(canonicalJson({ attempt_id: one.attemptId })),
       document: {
         ...document,
+        ...messages,
         type: 'refund',
         lines: allThatIsLeft(document.lines, leftOf(document.lines, [])),
         refundInfo: { terminalId, receiptSeq, dateTime, fiscalSign },
