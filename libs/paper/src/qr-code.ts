@@ -1,6 +1,8 @@
 import QRCode from 'qrcode';
 
 const QUIET_MODULES = 4;
+/** The largest code there is (version 40) with the correction M, in one segment of bytes. */
+const MAX_BYTES = 2_331;
 
 /** A QR code as a drawing, whatever it is drawn on. */
 export interface QrCode {
@@ -10,9 +12,15 @@ export interface QrCode {
   path: string;
 }
 
+/** Whether there is a QR code as large as this text. */
+export function fitsQrCode(text: string): boolean {
+  return Buffer.byteLength(text) <= MAX_BYTES;
+}
+
 /**
  * Mask 0 and one byte segment are fixed: searching the best mask and the shortest segments costs as much as the
  * rest of a sale, and any choice is legal and readable.
+ * @throws Error for a text that is too long: {@link fitsQrCode}
  */
 export function qrCode(text: string): QrCode {
   const { modules } = QRCode.create([{ data: Buffer.from(text), mode: 'byte' }], {

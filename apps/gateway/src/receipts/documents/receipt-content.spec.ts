@@ -187,6 +187,17 @@ test('a missing sign and a document without one are shown as such', () => {
   expect(pageOf(shown({ isOnItsWay: true }))).toContain('48 hours');
 });
 
+test('a link that no QR code holds stands there as text, on page and paper', () => {
+  const registration = shown().registration!;
+  const verificationUrl = `https://ofd.example/check?${'t=1&'.repeat(1_000)}`;
+  const receipt = shown({ registration: { ...registration, verificationUrl } });
+  expect(pageOf(receipt)).toContain(`href="${verificationUrl.replaceAll('&', '&amp;')}"`);
+  expect(pageOf(receipt)).not.toContain('class="qr"');
+  const lines = receiptLines(receiptRows(receipt, 'en'), 48);
+  expect(lines.filter(({ kind }) => kind === 'qr')).toEqual([]);
+  expect(receiptText(lines, 48).replaceAll('\n', '')).toContain(verificationUrl);
+});
+
 test('a refunded sale names its refunds and how much they took', () => {
   const refund = { type: 'refund', status: 'registered', url: 'https://gateway.test/r/x', receiptSeq: 4712n } as const;
   const { totalTiyin } = shown().document;

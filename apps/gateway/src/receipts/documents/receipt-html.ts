@@ -1,4 +1,4 @@
-import { markup, qrSvg, RECEIPT_LANGUAGES, trusted, type Markup, type ReceiptLanguage } from '#paper';
+import { fitsQrCode, markup, qrSvg, RECEIPT_LANGUAGES, trusted, type Markup, type ReceiptLanguage } from '#paper';
 import { PAGE_STYLE } from './page-style.js';
 import { PAGE_WORDS } from './page-words.js';
 import { sendSection, shareSection } from './receipt-send.js';
@@ -73,7 +73,9 @@ function fiscal(rows: ReceiptRows, language: ReceiptLanguage): Markup | null {
 
 function link(url: string | null): Markup | null {
   if (url === null) return null;
-  return markup`${trusted(qrSvg(url, 'QR'))}<p class="link"><a href="${url}" rel="noopener noreferrer">${url}</a></p>
+  // Whatever a register calls its link: the page opens, and a person may follow it.
+  const qr = fitsQrCode(url) ? trusted(qrSvg(url, 'QR')) : null;
+  return markup`${qr}<p class="link"><a href="${url}" rel="noopener noreferrer">${url}</a></p>
 `;
 }
 

@@ -1,3 +1,4 @@
+import { fitsQrCode } from '#paper';
 import { centred, twoSided, wrapped, type PaperColumns, type PaperLine } from './paper.js';
 import type { ItemRows, ReceiptRows, Row } from './receipt-rows.js';
 import type { ShownLogo } from './shown-receipt.js';
@@ -88,7 +89,7 @@ class Sheet {
   }
 
   link(link: string): void {
-    this.lines.push({ kind: 'qr', link });
+    if (fitsQrCode(link)) this.lines.push({ kind: 'qr', link });
     this.long(link, link);
   }
 

@@ -67,9 +67,11 @@ export class ReceiptPress implements OnApplicationShutdown {
   }
 
   private async draw(order: PrintOrder): Promise<PrintResult> {
-    const thread = this.idle.pop() ?? this.start();
     this.lastId += 1;
-    const result = await thread.draw(jobOf(this.lastId, order));
+    // Before a thread is taken: one that is taken and given nothing to do would never come back.
+    const job = jobOf(this.lastId, order);
+    const thread = this.idle.pop() ?? this.start();
+    const result = await thread.draw(job);
     this.rest(thread);
     return result;
   }
