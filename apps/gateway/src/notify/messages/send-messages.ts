@@ -24,6 +24,12 @@ const ENDED_AT_ONCE = 100;
 /** So many failures of the way there, one after the other, end the turn. */
 const FAILURES = 3;
 
+/** No provider was called. */
+const NOT_COMPOSED = {
+  ...{ kind: 'not_now', code: 'not_composed', retryAfterMs: null },
+  detail: 'The message could not be made of its receipt.',
+} as const satisfies SendOutcome;
+
 interface Turn {
   account: ClaimedAccount;
   sender: MessageSender;
@@ -126,8 +132,30 @@ export class SendMessages {
   /** Log lines about it name the trace of its receipt. */
   private handleInTrace(turn: Turn, message: DueMessage): Promise<void> {
     return withTrace(readTraceParent(message.trace_parent), () =>
-      this.handle(turn, message).catch((error: unknown) => this.notes.failed(message, error)),
+      this.handle(turn, message)
+        .catch(async (error: unknown) => {
+          this.notes.failed(message, error);
+          turn.tries += 1;
+          await this.putOff(message);
+        })
+        .catch((error: unknown) => this.notes.failed(message, error)),
     );
+  }
+
+  /**
+   * What could not be worked on, as a receipt that cannot be drawn, waits as after a try that sent nothing: it would be due again at
+   * once otherwise, and what is due after it never sent. What was open already changes nothing: an open try is judged when its lease is over.
+   */
+  private async putOff(message: DueMessage): Promise<void> {
+    const random = Math.random();
+    if (message.state === 'unclear') {
+      const change = unclear(message.ask_count + 1, random);
+      return this.messages.settle(message.id, change, { from: ['unclear'], asked: true });
+    }
+    const number = message.state === 'pending' ? await this.messages.begin(message) : null;
+    if (number === null) return;
+    const change = afterTry(NOT_COMPOSED, { channel: message.channel, number, random });
+    await this.messages.end(message, attemptEnd(number, 0, NOT_COMPOSED), change);
   }
 
   private async handle(turn: Turn, message: DueMessage): Promise<void> {
