@@ -2,6 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import {
   addressIn,
+  CHANNELS,
   DEFAULT_TEMPLATES,
   emailHtml,
   emailText,
@@ -146,6 +147,21 @@ describe('templates', () => {
     const facts = { ...FACTS, merchant: 'Shop\r\nBcc: x@y.uz\u202e\u0000' };
     const { subject } = renderText('email', DEFAULT_TEMPLATES.email.en, { facts, language: 'en' });
     expect(subject).toBe('Shop Bcc: x@y.uz: Receipt, 12 000,00 UZS');
+  });
+
+  it('a name is cut at a whole character, and no text ends with half of one', () => {
+    for (const merchant of [`a${'🍕'.repeat(90)}`, '🍕'.repeat(2_100)])
+      for (const channel of CHANNELS) {
+        const template = { subject: '{merchant}{merchant}{merchant}', text: '{merchant}'.repeat(50) };
+        const rendered = renderText(channel, template, { facts: { ...FACTS, merchant }, language: 'uz' });
+        for (const text of [rendered.subject, rendered.text, rendered.merchant])
+          expect(text).not.toMatch(/\p{Surrogate}/u);
+      }
+  });
+
+  it('a letter names the seller around the text as the text does', () => {
+    const facts = { ...FACTS, merchant: 'аpple.com\u202e\r\nShop' };
+    expect(renderText('email', DEFAULT_TEMPLATES.email.en, { facts, language: 'en' }).merchant).toBe('аpple com Shop');
   });
 
   it('a name that only looks like an address is no link; one in plain letters stays', () => {

@@ -1,3 +1,4 @@
+import { truncateText } from '#fiscal-domain';
 import { plainForSms, smsSize } from '../sms-parts.js';
 import type { MessageChannel } from '../port.js';
 import { fillTemplate, withoutHomographs, type TemplateValues } from './template.js';
@@ -32,6 +33,8 @@ export function templateValues(facts: MessageFacts, language: MessageLanguage): 
 }
 
 export interface RenderedText {
+  /** The seller's name as it stands in the text: an e-mail names it around the text too. */
+  merchant: string;
   subject: string;
   text: string;
   /** Of an SMS; 1 otherwise. */
@@ -46,22 +49,23 @@ export function renderText(
   const values = templateValues(facts, language);
   if (channel === 'sms') {
     const text = smsText(template.text, values);
-    return { subject: '', text, parts: smsSize(text).parts };
+    return { merchant: values.merchant, subject: '', text, parts: smsSize(text).parts };
   }
   const subject = oneLine(fillTemplate(template.subject, values), MAX_SUBJECT);
-  return { subject, text: clean(fillTemplate(template.text, values)).slice(0, MAX_TEXT), parts: 1 };
+  const text = truncateText(clean(fillTemplate(template.text, values)), MAX_TEXT);
+  return { merchant: values.merchant, subject, text, parts: 1 };
 }
 
 /** In one part where the merchant's name is all that stands in the way: it is cut, never the link. */
 function smsText(template: string, values: TemplateValues): string {
   const fill = (merchant: string): string => {
     const filled = plainForSms(clean(fillTemplate(template, { ...values, merchant })));
-    return filled.slice(0, MAX_TEXT);
+    return truncateText(filled, MAX_TEXT);
   };
   const whole = fill(values.merchant);
   if (smsSize(whole).parts === 1) return whole;
   for (let length = values.merchant.length - 1; length >= LEAST_MERCHANT; length -= 1) {
-    const cut = fill(values.merchant.slice(0, length).trimEnd());
+    const cut = fill(truncateText(values.merchant, length).trimEnd());
     if (smsSize(cut).parts === 1) return cut;
   }
   return whole;
@@ -69,7 +73,7 @@ function smsText(template: string, values: TemplateValues): string {
 
 /** A subject is one header line: what could begin another one is a space. */
 function oneLine(text: string, most: number): string {
-  return clean(text).replaceAll(/\s+/g, ' ').trim().slice(0, most);
+  return truncateText(clean(text).replaceAll(/\s+/g, ' ').trim(), most);
 }
 
 /** Without control characters and without marks that turn the direction of writing around. */

@@ -115,10 +115,10 @@ function render(
   { channel, language, template, isTest, unsubscribeUrl }: Wanted,
 ): RenderedMessage {
   const facts = factsOf(notice);
-  const { subject, text, parts } = renderText(channel, template, { facts, language });
+  const { merchant, subject, text, parts } = renderText(channel, template, { facts, language });
   if (channel !== 'email') return { subject, text, html: null, parts };
   const content: EmailContent = {
-    ...{ language, subject, text, merchant: facts.merchant, date: facts.date, number: facts.number },
+    ...{ language, subject, text, merchant, date: facts.date, number: facts.number },
     ...{ link: facts.link, unsubscribeUrl, isTest },
     ...{ header: brand?.header ?? '', footer: brand?.footer ?? '', hasLogo: (brand?.logo ?? null) !== null },
     total: `${facts.sum} ${CURRENCY[language]}`,
