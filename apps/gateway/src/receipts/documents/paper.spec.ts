@@ -30,6 +30,11 @@ test('control characters, lone surrogates and what XML forbids never reach the p
   expect(printable('a\u0000b\u001dc\ud800d\uffff\u00a0e\u0085')).toBe('a b|c\ufffdd  e ');
 });
 
+test('marks that turn the direction of writing around, or end a line, turn and end none', () => {
+  expect(printable('Wallet (a\u202eb\u2066c\u200fd)')).toBe('Wallet (abcd)');
+  expect(printable('a\u2028b\u2029c')).toBe('a b c');
+});
+
 test('what people here write stays as it is', () => {
   expect(printable('Oʻzbekiston Ўзбекистон №1 «×»')).toBe('Oʻzbekiston Ўзбекистон №1 «×»');
 });

@@ -32,7 +32,9 @@ export function printable(text: string): string {
       .replace(/\p{Surrogate}/gu, '\ufffd')
       // The separator within marking codes, as a character that no such code has.
       .replaceAll('\u001d', '|')
-      .replace(/[\u0000-\u001f\u007f-\u009f\u00a0\ufffe\uffff]/g, ' ')
+      .replace(/[\u0000-\u001f\u007f-\u009f\u00a0\u2028\u2029\ufffe\uffff]/g, ' ')
+      // Behind such a mark the sum of the same line would be read the other way round.
+      .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
   );
 }
 
