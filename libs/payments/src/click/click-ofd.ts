@@ -1,3 +1,4 @@
+import { truncateText } from '#fiscal-domain';
 import { providerDocument, type FiscalLines, type LineForm, type ProviderDocument } from '../fiscal.js';
 import { textAt, type WireObject } from '../wire.js';
 
@@ -21,7 +22,7 @@ export function clickItems(
   { sellerTin, scale }: { sellerTin: string | null; scale: ClickAmountScale },
 ): WireObject[] {
   return lines.map((line) => ({
-    Name: line.name.slice(0, MAX_NAME),
+    Name: truncateText(line.name, MAX_NAME),
     ...(line.barcode !== null && { Barcode: line.barcode.slice(0, 13) }),
     SPIC: line.spic,
     Units: line.units,

@@ -1,3 +1,4 @@
+import { truncateText } from '#fiscal-domain';
 import type { FiscalLines, LineForm, WantedDocument } from '../fiscal.js';
 import type { HttpExchange } from '../http-exchange.js';
 import { isUuid, operationId } from '../operation-id.js';
@@ -17,6 +18,8 @@ export interface UzumOfdOptions {
 }
 
 export const UZUM_OFD_LINE_FORM: LineForm = { fractions: true, discounts: true, commission: ['tin', 'pinfl'] };
+
+const MAX_NAME = 63;
 
 type OfdAnswer = { kind: 'answered'; status: number; body: WireObject } | NoStatus;
 
@@ -61,7 +64,7 @@ export class UzumOfdClient {
       ...{ date_time: new Date(this.nowMs()).toISOString(), cash_amount: 0 },
       card_amount: lines.reduce((sum, line) => sum + line.totalTiyin + line.discountTiyin, 0),
       items: lines.map((line) => ({
-        product_name: line.name.slice(0, 63),
+        product_name: truncateText(line.name, MAX_NAME),
         price: priceOf === 'unit' ? line.priceTiyin : line.totalTiyin + line.discountTiyin,
         ...(line.discountTiyin > 0 && { discount: line.discountTiyin }),
         count: line.quantity / 1_000,
