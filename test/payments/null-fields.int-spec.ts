@@ -1,4 +1,5 @@
 // Null in an optional field is the same as leaving it out, for money that the gateway collects: the same way of paying, the same faults.
+import { newIdOf } from '#runtime';
 import { paymentsFixture } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -40,6 +41,16 @@ it('a sale that is not collected may say null for further receipts', async () =>
     payment: { method: 'cash' },
   });
   expect(status).toBe(200);
+});
+
+it('an account of a sandbox takes no settings, and null is none', async () => {
+  const { gateway } = fixture;
+  const id = newIdOf('mer', 'mer_test_');
+  await gateway.prisma.merchant.create({ data: { id, code: id, name: 'S', tin: '300000000', mode: 'sandbox' } });
+  const authorization = `Bearer ${await gateway.createToken(id, ['clients:admin'])}`;
+  const account = { provider: 'payme', name: null, settings: null, sources: null };
+  const { status } = await fixture.ask('POST', '/v1/provider-accounts', account, { authorization });
+  expect(status).toBe(201);
 });
 
 it('receipts of several sellers that have no external_id do not share one', async () => {

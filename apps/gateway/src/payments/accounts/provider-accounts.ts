@@ -301,11 +301,11 @@ function refuseKeptSecrets({ provider, settings }: AccountRow, given: Record<str
 }
 
 /** Its provider is simulated: no address, no secret, and no one who calls. @throws Problem 422 */
-function refuseInSandbox(merchantId: string, { settings = {}, sources = [] }: AccountInput): void {
+function refuseInSandbox(merchantId: string, { settings, sources }: AccountInput): void {
   if (!isTestId(merchantId)) return;
   const detail = 'The provider of a sandbox is simulated: its account takes no settings and no sources.';
-  if (Object.keys(settings).length > 0) throw fault('/settings', 'invalid_value', detail);
-  if (sources.length > 0) throw fault('/sources', 'invalid_value', detail);
+  if (Object.keys(settings ?? {}).length > 0) throw fault('/settings', 'invalid_value', detail);
+  if ((sources ?? []).length > 0) throw fault('/sources', 'invalid_value', detail);
 }
 
 function secretsAmong(provider: ProviderCode, values: Record<string, string>): string[] {
