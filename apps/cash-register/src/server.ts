@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { MAX_LOCAL_REQUEST_BYTES, type LocalErrorCode } from '#fiscal-domain';
-import { closePromptly, hasSeveralHosts, traceRequests } from '#http';
+import { closePromptly, hasSeveralHosts, OwedAnswers, traceRequests } from '#http';
 import { addEmulatorRoutes } from './emulator/emulator-routes.js';
 import type { Register } from './register.js';
 import { addScreen, isScreenRequest } from './screen/screen-routes.js';
@@ -11,6 +11,8 @@ import { errorBody, httpStatusOf, type Refusal } from '#fiscal-module';
 
 /** Longer than the idle time of common clients and proxies, so that it is they who close. */
 const KEEP_ALIVE_MS = 72_000;
+/** How long a connection that brought no HTTP stays open after it was answered. */
+const RUBBISH_MS = 1_000;
 
 /**
  * The local fiscal API of one register: a bare Fastify server, so that one process can serve one register or, as an
@@ -19,6 +21,7 @@ const KEEP_ALIVE_MS = 72_000;
  * @param all the registers of this process
  */
 export function localApiServer(register: Register, all: () => readonly Register[] = () => [register]): FastifyInstance {
+  const owed = new OwedAnswers();
   const server = Fastify({
     logger: false,
     bodyLimit: MAX_LOCAL_REQUEST_BYTES,
@@ -33,8 +36,11 @@ export function localApiServer(register: Register, all: () => readonly Register[
       reply.headers(subscriptionHeaders(register.subscription()));
       void refuse(reply, { kind: 'refused', code: 'S-002', message: error.message });
     },
-    clientErrorHandler: (_error, socket) => refuseRubbish(socket),
+    clientErrorHandler: (_error, socket) => {
+      if (!owed.endAfterThem(socket)) refuseRubbish(socket);
+    },
   });
+  owed.watch(server.server);
   traceRequests(server);
   closePromptly(server);
   readJsonBodies(server);
@@ -113,6 +119,8 @@ function refuseRubbish(socket: Socket): void {
   const body = JSON.stringify(errorBody(refusal));
   const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
   socket.end(`${head}\r\nConnection: close\r\n\r\n${body}`);
+  // A peer that neither closes nor sends must not keep the connection.
+  socket.setTimeout(RUBBISH_MS, () => socket.destroy());
 }
 
 interface FailedRequest {

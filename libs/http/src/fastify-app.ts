@@ -12,6 +12,7 @@ import { observeRequests } from './observe-requests.js';
 import { noRouteProblem, ProblemFilter, sendProblem } from './problem-filter.js';
 import { httpProblemOf } from './problem-of.js';
 import { Problem } from '#problems';
+import { OwedAnswers } from './owed-answers.js';
 import { HttpProblem } from './problem-answer.js';
 import { closePromptly } from './prompt-closing.js';
 import { hasSeveralHosts } from './raw-headers.js';
@@ -78,7 +79,8 @@ export async function stopFastifyNestApp(app: NestFastifyApplication): Promise<v
 function createAdapter(options: HttpAppOptions): FastifyAdapter {
   const requestTimeout = options.requestTimeoutMs ?? 30_000;
   const trustProxy = (options.trustedProxies ?? []).map((cidr) => cidr.text);
-  return new FastifyAdapter({
+  const owed = new OwedAnswers();
+  const adapter = new FastifyAdapter({
     bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
     requestTimeout,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
@@ -91,7 +93,9 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
     trustProxy: trustProxy.length > 0 ? trustProxy : false,
     genReqId: (request: IncomingMessage) => requestIdOf(request.headers),
     requestIdHeader: false,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => {
+      if (!owed.endAfterThem(socket)) answerClientError(error, socket);
+    },
     // The router's own refusals (broken escape in the path) come before any hook or filter.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void reply.headers(SECURITY_HEADERS);
@@ -102,6 +106,8 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
     return503OnClosing: false,
     logger: false,
   });
+  owed.watch(adapter.getInstance<FastifyInstance>().server);
+  return adapter;
 }
 
 function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHttpsOutside }: HttpAppOptions): void {

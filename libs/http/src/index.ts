@@ -18,6 +18,7 @@ export {
   type ProblemDocument,
 } from './problem-answer.js';
 export { ProblemFilter, sendProblem } from './problem-filter.js';
+export { OwedAnswers } from './owed-answers.js';
 export { hasSeveralHosts } from './raw-headers.js';
 export { AcceptsFile, AcceptsForm, addToRouteConfig, BodyLimit, FILE_MEDIA_TYPES } from './route-config.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';

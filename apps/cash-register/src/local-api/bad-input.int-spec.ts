@@ -1,7 +1,8 @@
 // Breaks if any input makes the register answer without a documented code, hang, or register something.
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { API_KEY, startTestRegister, type TestRegister } from '../testing/register-fixture.js';
+import { API_KEY, startTestRegister, withRegister, type TestRegister } from '../testing/register-fixture.js';
 import { item, sale } from '../testing/samples.js';
 
 const text = JSON.stringify(sale());
@@ -177,3 +178,30 @@ describe('bad input', () => {
     ).rejects.toThrow('client gave up');
   });
 });
+
+test('input that is not HTTP, from a peer that neither closes nor sends more, does not keep the register from stopping', async () => {
+  const own = await startTestRegister();
+  const socket = connect({ port: Number(new URL(own.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  try {
+    socket.write('rubbish\r\n\r\n');
+    await once(socket.resume(), 'end');
+    await own.close();
+  } finally {
+    socket.destroy();
+  }
+});
+
+test('bytes behind a sale are not its answer: it is registered, and the answer says so', () =>
+  withRegister({}, async (own) => {
+    const head = `POST /receipts HTTP/1.1\r\nHost: a\r\nX-API-Key: ${API_KEY}\r\nContent-Type: application/json`;
+    const request = `${head}\r\nContent-Length: ${String(Buffer.byteLength(text))}\r\n\r\n${text}}}`;
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(own.url).port), '127.0.0.1', () => socket.write(request));
+      let received = '';
+      socket.setEncoding('utf8').on('data', (piece: string) => (received += piece));
+      socket.on('error', reject).on('close', () => resolve(received));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain('"receiptSeq":1');
+    expect((await own.call('GET', '/fm/info')).body.currentReceiptSeq).toBe(1);
+  }));
