@@ -22,3 +22,5 @@ export const MAX_ITEMS = 500;
 export const MAX_LABELS = 300;
 export const MAX_LABEL_BYTES = 128;
 export const MAX_BARCODE_BYTES = 63;
+/** Of a package code, and of the terminal and the sign that a refund names: several times what any of them has. */
+export const MAX_CODE_BYTES = 63;

@@ -57,6 +57,7 @@ test.each<[string, unknown[]]>([
   ['labels', ['L1', {}, 5, [1], ['L1', null], ['x'.repeat(129)], ['a\u0000'], ['\ud800'], Array(301).fill('L')]],
   ['label', [5, {}, ['L1'], 'ў'.repeat(65), 'a\u0000']],
   ['barcode', [5, {}, '1'.repeat(64), '\udc00']],
+  ['packageCode', [5, {}, '1'.repeat(64), 'a\u0000']],
   ['name', ['a\u0000b', 'a\ud800']],
 ])('%s: each of %j is a problem of that field', (field, values) => {
   for (const value of values) {
@@ -74,11 +75,25 @@ test.each<[string, unknown[]]>([
   ['labels', [undefined, null, [], ['L1\u001d93'], Array(300).fill('L')]],
   ['label', [undefined, null, '', 'x'.repeat(128)]],
   ['barcode', [undefined, null, '', '1'.repeat(63)]],
+  ['packageCode', [undefined, null, '', '1'.repeat(63)]],
   ['name', [undefined, 5, '', 'x'.repeat(1000), 'a\tb']],
   ['price', [undefined, 0, -5, 'x', 1.5]],
 ])('%s: none of %j is', (field, values) => {
   for (const value of values) {
     expect([value, localShapeProblem(receipt(item({ [field]: value })))]).toEqual([value, null]);
+  }
+});
+
+test('what a refund says of its sale has bounds, and a sale is not asked for it', () => {
+  const refundInfo = { terminalId: 'UZ000000000001', receiptSeq: 1, dateTime: '20260101T000000', fiscalSign: '1' };
+  const refund = { ...receipt(item()), type: 'refund', refundInfo };
+  expect(localShapeProblem(refund)).toBeNull();
+  for (const field of ['terminalId', 'fiscalSign']) {
+    for (const value of ['x'.repeat(64), 'a\u0000', '\ud800']) {
+      const odd = { ...refund, refundInfo: { ...refundInfo, [field]: value } };
+      expect(localShapeProblem(odd)).toMatchObject({ field: `refundInfo.${field}`, itemIndex: null });
+      expect(localShapeProblem({ ...odd, type: 'sale' })).toBeNull();
+    }
   }
 });
 

@@ -2,7 +2,7 @@
  * What makes a body of POST /receipts unusable without an E-code of its own: the register answers S-003, the gateway 422.
  * Sizes: the fiscal module's own limits (names are cut by the register, never refused).
  */
-import { MAX_BARCODE_BYTES, MAX_ITEMS, MAX_LABEL_BYTES, MAX_LABELS } from './legal-limits.js';
+import { MAX_BARCODE_BYTES, MAX_CODE_BYTES, MAX_ITEMS, MAX_LABEL_BYTES, MAX_LABELS } from './legal-limits.js';
 import { itemAmounts, isBeyondSafe, sumOfNets } from './local-amounts.js';
 import { lineTotal } from './line.js';
 import { labelProblem, textProblem, utf8Length } from './text.js';
@@ -38,7 +38,17 @@ export function localShapeProblem(body: unknown): ShapeProblem | null {
     }
     if (item !== null) items.push(item);
   }
-  return totalProblem(items);
+  return totalProblem(items) ?? refundProblem(request);
+}
+
+/** E-007 has asked for the form; a terminal of others and its sign are printed and sent on as they came. */
+function refundProblem(request: wire.WireObject): ShapeProblem | null {
+  const info = request['type'] === 'refund' ? wire.asObject(request['refundInfo']) : null;
+  for (const field of ['terminalId', 'fiscalSign']) {
+    const problem = textFieldProblem(`refundInfo.${field}`, info?.[field], MAX_CODE_BYTES);
+    if (problem !== null) return ofReceipt(problem.field, `${problem.field} ${problem.message}`);
+  }
+  return null;
 }
 
 function ofReceipt(field: string, message: string): ShapeProblem {
@@ -80,7 +90,11 @@ function nameProblem(item: wire.WireObject): FieldProblem | null {
 }
 
 function codesProblem(item: wire.WireObject): FieldProblem | null {
-  return textFieldProblem('barcode', item['barcode'], MAX_BARCODE_BYTES) ?? labelsProblem(item);
+  return (
+    textFieldProblem('barcode', item['barcode'], MAX_BARCODE_BYTES) ??
+    textFieldProblem('packageCode', item['packageCode'], MAX_CODE_BYTES) ??
+    labelsProblem(item)
+  );
 }
 
 function labelsProblem(item: wire.WireObject): FieldProblem | null {

@@ -1,6 +1,7 @@
 // Breaks if a client written against the specification would notice a difference in the main calls.
 import {
   MAX_BARCODE_BYTES,
+  MAX_CODE_BYTES,
   MAX_ITEMS,
   MAX_LABEL_BYTES,
   MAX_LABELS,
@@ -65,9 +66,32 @@ describe('the local API', () => {
     const bytes = Buffer.byteLength(JSON.stringify(answer.body));
     expect(bytes).toBeLessThan(0.75 * MAX_LOCAL_ANSWER_BYTES);
     expect((await register.call('GET', '/receipts?key=largest')).body).toEqual(answer.body);
+    // A refund takes texts that a sale does not: a package code that is none, a terminal and a sign of others.
+    const widestCode = '&'.repeat(MAX_CODE_BYTES);
+    const refund = await register.sell({
+      ...{ ...request, type: 'refund', pad: '', items: items.map((one) => ({ ...one, packageCode: widestCode })) },
+      ...{ refundInfo: { terminalId: widestCode, receiptSeq: 1, dateTime: '20260101T000000', fiscalSign: widestCode } },
+    });
+    expect(refund.status).toBe(200);
+    expect(Buffer.byteLength(JSON.stringify(refund.body))).toBeLessThan(0.75 * MAX_LOCAL_ANSWER_BYTES);
     const sent = (await register.ofd('/documents')) as { data: { items: { labels: string[] }[] }[] };
     expect(sent.data[0]?.items.map(({ labels }) => labels.length)).toEqual(items.map(() => MAX_LABELS));
   });
+
+  test.each(['refundInfo.terminalId', 'refundInfo.fiscalSign', 'packageCode'])(
+    'a refund whose %s would make an answer that no caller reads is refused, and registers nothing',
+    async (field) => {
+      await register.sell(sale());
+      const endless = '&'.repeat(900_000);
+      const info = { terminalId: 'UZ000000000001', receiptSeq: 1, dateTime: '20260101T000000', fiscalSign: '1' };
+      const [, inInfo] = field.split('.');
+      const refundInfo = inInfo === undefined ? info : { ...info, [inInfo]: endless };
+      const items = [inInfo === undefined ? item({ packageCode: endless }) : item()];
+      const answer = await register.sell(sale({ type: 'refund', items, refundInfo }), `endless ${field}`);
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'S-003', details: { field } } } });
+      expect((await register.call('GET', '/fm/info')).body.currentReceiptSeq).toBe(1);
+    },
+  );
 
   test('a payment that does not add up is F-005 where the module compares, else registered as sent', async () => {
     const unpaid = sale({ received: { cash: 0, card: 0 } });
