@@ -206,8 +206,13 @@ export class SoftwareFiscalModule implements port.FiscalModule {
 
   acknowledgeZReports(numbers: readonly number[]): void {
     if (numbers.length === 0) return;
-    this.store.removeUnsent('unsent_z_reports', numbers);
     this.unsentZ = this.unsentZ.filter((number) => !numbers.includes(number));
+    try {
+      this.store.removeUnsent('unsent_z_reports', numbers);
+    } catch (error) {
+      // The shift is closed and the OFD has its report: no reason to fail the call. The next start sends it once more.
+      this.options.onFault?.(error);
+    }
   }
 
   close(): void {

@@ -232,3 +232,16 @@ test('48 hours after the oldest unsent document sale, open and close are refused
     expect((await register.call('POST', '/z-report/close')).status).toBe(200);
   });
 });
+
+test('a shift that was closed is answered so, also when its Z-report is acknowledged and the disk takes no note of it', () =>
+  withRegister({}, async (register) => {
+    await register.sell(sale());
+    const full = "BEFORE DELETE ON unsent_z_reports BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END";
+    await register.tamper(`CREATE TRIGGER full ${full}`);
+    expect(await register.call('POST', '/z-report/close')).toMatchObject({ status: 200, body: { ofdSent: true } });
+    expect((await register.call('GET', '/z-report/stats')).body).toMatchObject({ totalClosed: 1, totalUnacked: 0 });
+    await register.tamper('DROP TRIGGER full');
+    expect((await register.call('GET', '/z-report/stats')).body).toMatchObject({ unackedNumbers: [1] });
+    expect((await register.call('POST', '/z-report/send-unsent')).body).toMatchObject({ success: true, sent: 1 });
+    expect((await register.ofd('/z-reports')).data).toMatchObject([{ seq: 1, deliveries: 2 }]);
+  }));
