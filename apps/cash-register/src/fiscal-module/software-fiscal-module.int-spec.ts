@@ -216,6 +216,41 @@ describe('the software fiscal module', () => {
     expect(recording.software.fault()).toMatchObject({ details: { receiptSeq: 3 } });
   });
 
+  describe('a Z-report', () => {
+    const report = (number: number): string => recording.software.zReport(number)?.payload ?? '';
+    const replaced = (number: number, payload: string): string =>
+      `UPDATE shifts SET payload = '${payload}', digest = '${digestOf(payload)}' WHERE number = ${String(number)}`;
+
+    test.each<[string, () => string]>([
+      ['with other sums', () => replaced(2, report(2).replace('"cash":100000', '"cash":1'))],
+      ['with another count', () => replaced(2, report(2).replace('"count":1', '"count":2'))],
+      ['of another time', () => replaced(2, report(2).replace(/"open_time":"\d/, '"open_time":"3'))],
+      ['of another shift', () => replaced(2, report(1))],
+      ['that is no report', () => replaced(2, 'null')],
+      ['that is no JSON', () => replaced(2, '{')],
+      ['with other sums of its sales', () => replaced(2, report(2).replace(/"sale":\{"card":0/, '"sale":{"card":1'))],
+      [
+        'that names another one before it',
+        () => replaced(2, report(2).replace(/"prev_digest":"./, '"prev_digest":"x')),
+      ],
+      ['that is unsent and does not exist', () => 'INSERT INTO unsent_z_reports VALUES (77, 1)'],
+      ['that is unsent though its shift is open', () => 'INSERT INTO unsent_z_reports VALUES (3, 1)'],
+    ])('%s is found at the next start, also together with its digest', async (_name, change) => {
+      start();
+      for (let shift = 1; shift <= 2; shift += 1) {
+        await recording.software.openShift();
+        await recording.register(documentOf());
+        await recording.software.closeShift();
+      }
+      await recording.software.openShift();
+      recording.restart();
+      expect(recording.software.fault()).toBeNull();
+      recording.change(change());
+      recording.restart();
+      expect(recording.software.fault()).toMatchObject({ code: 'F-001', details: { receiptSeq: null } });
+    });
+  });
+
   test('an untouched journal verifies after a restart', async () => {
     start();
     await recording.software.openShift();

@@ -363,6 +363,7 @@ export class SoftwareFiscalModule implements port.FiscalModule {
       state: this.state,
       shifts: this.store.shifts(),
       unsentSeqs: this.unsent.keys(),
+      unsentShifts: this.unsentZ,
     });
   }
 }

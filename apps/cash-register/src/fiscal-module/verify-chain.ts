@@ -7,6 +7,7 @@ import {
   NO_DIGEST,
   NO_SUMS,
   type OfdDocument,
+  type OfdZReport,
   parseDocument,
   sameSums,
   type Shift,
@@ -47,6 +48,7 @@ export interface ModuleRecords {
   readonly state: ModuleState;
   readonly shifts: readonly (Shift & { zReport: ZReport | null })[];
   readonly unsentSeqs: Iterable<number>;
+  readonly unsentShifts: readonly number[];
 }
 
 /** Recomputes every digest, sign and sum from the documents themselves. `null`: everything agrees. */
@@ -95,23 +97,64 @@ function verifyState(walk: Walk, { state, unsentSeqs }: ModuleRecords): ChainBre
   return null;
 }
 
-function verifyShifts(walk: Walk, { shifts }: ModuleRecords): ChainBreak | null {
+function verifyShifts(walk: Walk, { terminalId, shifts, unsentShifts }: ModuleRecords): ChainBreak | null {
   const broken = (number: number, reason: string): ChainBreak => ({
     receiptSeq: null,
     reason: `shift ${String(number)}: ${reason}`,
   });
+  let previous = NO_DIGEST;
   for (const [index, shift] of shifts.entries()) {
     const totals = walk.shifts.get(shift.number) ?? noTotals();
     walk.shifts.delete(shift.number);
     if (shift.number !== index + 1) return broken(index + 1, 'it is missing');
     if (!sameTotals(shift, totals)) return broken(shift.number, 'its totals differ from its documents');
+    const reason = shift.zReport ? zReportFault(shift, shift.zReport, { terminalId, previous }) : null;
+    if (reason !== null) return broken(shift.number, reason);
     if (shift.closedMs !== null && shift.zReport === null) return broken(shift.number, 'its Z-report is missing');
-    if (shift.zReport && digestOf(shift.zReport.payload) !== shift.zReport.digest) {
-      return broken(shift.number, 'its Z-report does not match its digest');
-    }
+    previous = shift.zReport?.digest ?? previous;
   }
   const [unknown] = walk.shifts.keys();
-  return unknown === undefined ? null : broken(unknown, 'it has documents but no record');
+  if (unknown !== undefined) return broken(unknown, 'it has documents but no record');
+  const nothing = unsentShifts.find((number) => !shifts[number - 1]?.zReport);
+  return nothing === undefined ? null : broken(nothing, 'it is unsent but has no Z-report');
+}
+
+/** A Z-report has no sign: what it says is compared with the shift, which was counted from the documents. */
+function zReportFault(
+  shift: Shift,
+  { payload, digest }: ZReport,
+  { terminalId, previous }: { terminalId: string; previous: string },
+): string | null {
+  if (digestOf(payload) !== digest) return 'its Z-report does not match its digest';
+  const report: Partial<OfdZReport> = readPayload(payload) ?? {};
+  if (report.prev_digest !== previous) return 'its Z-report does not name the one before it';
+  if (report.terminal_id !== terminalId || report.seq !== shift.number) return 'its Z-report belongs elsewhere';
+  const isTimely =
+    report.open_time === tashkentCompact(shift.openedMs) && report.time === tashkentCompact(shift.closedMs ?? 0);
+  if (!isTimely) return 'the times of its Z-report differ';
+  const { cash, card, vat, documents, sale, refund } = report;
+  if (!sale || !refund) return 'its Z-report says no sums';
+  const isRight =
+    documents === shift.documents &&
+    sale.count === shift.saleCount &&
+    refund.count === shift.refundCount &&
+    sameSums(sale, shift.sale) &&
+    sameSums(refund, shift.refund) &&
+    cash === sale.cash - refund.cash &&
+    card === sale.card - refund.card &&
+    vat === sale.vat - refund.vat;
+  return isRight ? null : 'its Z-report says other sums';
+}
+
+/** The digest of a payload that was changed with it fits: nothing is known of its shape. */
+function readPayload(payload: string): object | null {
+  try {
+    const value: unknown = JSON.parse(payload);
+    return typeof value === 'object' ? value : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
 function count(totals: Totals, document: OfdDocument): void {
