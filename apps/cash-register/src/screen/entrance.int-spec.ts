@@ -235,4 +235,21 @@ describe('the entrance', () => {
     await register.restart();
     expect((await visit().logIn('835201')).text).toContain('Module memory');
   });
+
+  test('a forgotten PIN: the activation code of then sets no other, only the one that lies in the folder now', async () => {
+    await start();
+    const stranger = visit({ 'x-forwarded-for': '192.0.2.7' });
+    const file = join(register.folder, 'activation-code.txt');
+    const activate = async (code: string): Promise<number> => {
+      await stranger.get('/');
+      return (await stranger.post('/screen/activate', { pin: PIN, again: PIN, code })).status;
+    };
+    await stranger.get('/');
+    const old = readFileSync(file, 'utf8');
+    expect(await activate(old)).toBe(303);
+    writeFileSync(join(register.folder, 'reset-pin'), '');
+    await register.restart();
+    expect(await activate(old)).toBe(401);
+    expect(await activate(readFileSync(file, 'utf8'))).toBe(303);
+  });
 });

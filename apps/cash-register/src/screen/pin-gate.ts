@@ -35,6 +35,7 @@ export class PinGate {
     if (existsSync(this.resetFile())) {
       meta.set('screen_pin', '');
       meta.set('screen_attempts', '');
+      meta.set('activation_code', '');
       // Crash before this: the PIN, still unset, is unset once more.
       rmSync(this.resetFile());
     }
@@ -67,9 +68,11 @@ export class PinGate {
     });
   }
 
-  /** Proves that a visitor from elsewhere can read the data folder. Drawn when first asked for. */
+  /** Proves that a visitor from elsewhere can read the data folder now: drawn when first asked for, and good for one PIN. */
   prepareCode(): void {
-    const code = this.meta.getOrMake('activation_code', () => randomBytes(8).toString('hex'));
+    const known = this.meta.get('activation_code') ?? '';
+    const code = known === '' ? randomBytes(8).toString('hex') : known;
+    if (known === '') this.meta.set('activation_code', code);
     writeFileSync(this.codeFile(), `${code}\n`, { mode: 0o600 });
   }
 
@@ -96,6 +99,7 @@ export class PinGate {
   private store(salt: Buffer, key: Buffer): void {
     this.meta.set('screen_pin', ['scrypt', COST.N, salt.toString('base64'), key.toString('base64')].join('$'));
     this.meta.set('screen_attempts', '');
+    this.meta.set('activation_code', '');
     rmSync(this.codeFile(), { force: true });
   }
 
