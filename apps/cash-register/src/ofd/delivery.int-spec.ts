@@ -90,6 +90,10 @@ describe('delivery within a sale', () => {
     ['a doubtful status', { status: 200, body: '{"results":[{"seq":1,"status":"ACCEPTED"}]}' }],
     ['an acknowledgement of another document', { status: 200, body: '{"results":[{"seq":2,"status":"accepted"}]}' }],
     ['a redirect', { status: 302, body: '' }],
+    [
+      'a rejection and an acknowledgement of the same document',
+      { status: 200, body: '{"results":[{"seq":1,"status":"rejected"},{"seq":1,"status":"accepted"}]}' },
+    ],
   ])('%s is no acknowledgement', async (_name, answer) => {
     const ofd = await ownOfd(() => answer);
     await withRegister({ environment: { OFD_URLS: ofd.url } }, async (register) => {

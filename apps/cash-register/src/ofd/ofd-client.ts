@@ -129,6 +129,8 @@ function readResults(text: string): Map<number, OfdResult> | null {
   for (const entry of list as unknown[]) {
     const { seq, status, code, message } = (entry ?? {}) as Record<string, unknown>;
     if (typeof seq !== 'number' || (status !== 'accepted' && status !== 'rejected')) return null;
+    // Said twice and differently: neither counts.
+    if ((results.get(seq)?.status ?? status) !== status) return null;
     results.set(seq, {
       ...{ seq, status },
       ...(typeof code === 'string' && { code }),
