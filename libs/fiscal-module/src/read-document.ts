@@ -48,7 +48,7 @@ export function readDocument(request: LocalReceiptRequest, options = { extension
     cardTiyin: request.received.card ?? 0,
     vatTiyin: totals.vatTotalTiyin,
     refundInfo: request.type === 'refund' ? (request.refundInfo ?? null) : null,
-    extraInfo: readExtraInfo(request.extraInfo),
+    extraInfo: options.extensions ? readExtraInfo(request.extraInfo) : null,
     customer: options.extensions ? readTaxpayer(request.customer) : null,
     paymentProvider: options.extensions ? emptyToNull(request.paymentProvider) : null,
   };

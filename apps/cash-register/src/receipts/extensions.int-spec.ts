@@ -119,7 +119,7 @@ describe('seller, buyer and wallet', () => {
 test('a specification-only register ignores them, whatever they hold', () =>
   withRegister({ environment: { REGISTER_EXTENSIONS: 'off' } }, async (register) => {
     const answers = [
-      await register.sell(extended()),
+      await register.sell({ ...extended(), extraInfo: { paymentId: 'P-1', cardType: 2 } }),
       await register.sell({ ...sale(), paymentProvider: 7, customer: 'x' }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -130,6 +130,7 @@ test('a specification-only register ignores them, whatever they hold', () =>
     for (const document of (await register.ofd('/documents')).data) {
       expect(document).not.toHaveProperty('customer');
       expect(document).not.toHaveProperty('payment_provider');
+      expect(document).not.toHaveProperty('extra_info');
       for (const line of document.items) expect(line).not.toHaveProperty('commission');
     }
   }));
