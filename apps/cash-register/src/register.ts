@@ -4,7 +4,7 @@ import type { Classifier } from './classifier/classifier.js';
 import { EmulatedClock, FaultBoard } from './emulator/faults.js';
 import type { FiscalModule, Refusal } from '#fiscal-module';
 import { SoftwareFiscalModule } from './fiscal-module/software-fiscal-module.js';
-import { closeDatabase, DataFolderError, openDatabase, type Sqlite } from './journal/database.js';
+import { closeDatabase, DataFolderError, giveUpDatabase, openDatabase, type Sqlite } from './journal/database.js';
 import { Journal } from './journal/journal.js';
 import { Meta } from './journal/meta.js';
 import { AccessToken } from './access-token.js';
@@ -131,8 +131,7 @@ export function openRegister(options: RegisterOptions): Register {
     const accessToken = new AccessToken({ db, meta: parts.meta, folder }, settings.REGISTER_API_KEY);
     return new Register(parts, accessToken, classifier);
   } catch (error) {
-    closeDatabase(db);
-    throw error;
+    throw giveUpDatabase(db, folder, error);
   }
 }
 

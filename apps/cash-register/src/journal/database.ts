@@ -14,7 +14,8 @@ const SCHEMA_VERSION = 1;
 
 /**
  * One file holds everything that must agree: the fiscal module's state, the journal, the unsent marks. So one
- * transaction covers a document, and a copy of the file is a copy of the register.
+ * transaction covers a document. A copy of the file is a copy of the register once the register has stopped: while it runs, the
+ * newest transactions lie in `register.db-wal`.
  */
 const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -81,6 +82,21 @@ function migrate(db: Sqlite, folder: string): void {
     throw new DataFolderError(`The data folder ${folder} was written by a newer version of this program.`);
   }
   if (version === 0) inTransaction(db, () => db.exec(`${SCHEMA} PRAGMA user_version = ${String(SCHEMA_VERSION)};`));
+}
+
+/**
+ * For an error of the disk or of SQLite while the folder was read: closes what can be closed.
+ * @returns what to throw
+ */
+export function giveUpDatabase(db: Sqlite, folder: string, error: unknown): unknown {
+  try {
+    closeDatabase(db);
+  } catch {
+    // A file that cannot be read cannot be closed in order either; the first error says why.
+    db.close();
+  }
+  const isOfDisk = !(error instanceof StartFailure) && typeof (error as { code?: unknown }).code === 'string';
+  return isOfDisk ? new DataFolderError(sentenceFor(folder, error), { cause: error }) : error;
 }
 
 function sentenceFor(folder: string, error: unknown): string {
