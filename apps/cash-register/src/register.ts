@@ -14,7 +14,7 @@ import { ZReportCourier } from './ofd/z-report-courier.js';
 import type { ReceiptIssuer } from './receipts/receipt-html.js';
 import { RegisterReceipt } from './receipts/register-receipt.js';
 import type { RegisterSettings } from './settings.js';
-import { subscriptionAt, type SubscriptionNow } from './subscription.js';
+import { emulatedSubscription, subscriptionAt, type SubscriptionNow } from './subscription.js';
 
 export interface RegisterOptions {
   readonly settings: RegisterSettings;
@@ -83,7 +83,7 @@ export class Register {
     const { SUBSCRIPTION_EXPIRES_AT: expiresAt, SUBSCRIPTION_WARNING_DAYS: warningDays } = this.settings;
     const now = subscriptionAt(this.clock.now(), expiresAt, warningDays);
     const faked = this.faults?.subscription() ?? null;
-    return faked === null ? now : { ...now, state: faked };
+    return faked === null || faked === now.state ? now : emulatedSubscription(faked, this.clock.now(), warningDays);
   }
 
   /** Why no fiscal operation is possible at all (E-001, E-002); `null` when it is. */

@@ -20,6 +20,12 @@ export function subscriptionAt(now: Date, expiresAt: Date, warningDays: number):
   return { state: leftMs <= warningDays * DAY_MS ? 'expiring' : 'active', expiresAt, daysLeft };
 }
 
+/** An emulator's state, with an expiry that agrees with it. */
+export function emulatedSubscription(state: SubscriptionState, now: Date, warningDays: number): SubscriptionNow {
+  const daysLeft = { expired: 0, expiring: warningDays, active: warningDays + 30 }[state];
+  return { state, daysLeft, expiresAt: new Date(now.getTime() + daysLeft * DAY_MS) };
+}
+
 /** The headers of every response but that of /status (specification, "Authentication"). */
 export function subscriptionHeaders({ state, expiresAt, daysLeft }: SubscriptionNow): Record<string, string> {
   return {

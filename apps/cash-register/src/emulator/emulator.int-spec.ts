@@ -147,6 +147,34 @@ describe('the emulator', () => {
   );
 
   test(
+    'subscription: what the headers say of the expiry agrees with the state',
+    on(async (register) => {
+      for (const [code, least, most] of [
+        ['expired', 0, 0],
+        ['expiring', 1, 14],
+        ['active', 15, Number.POSITIVE_INFINITY],
+      ] as const) {
+        await set(register, { fault: 'subscription', code });
+        const { headers } = await register.call('GET', '/fm/info');
+        const days = Number(headers.get('x-subscription-days-left'));
+        expect([code, headers.get('x-subscription-state'), days >= least && days <= most]).toEqual([code, code, true]);
+        const expiresMs = Date.parse(headers.get('x-subscription-expires-at') ?? '');
+        expect(expiresMs > Date.now()).toBe(code !== 'expired');
+      }
+    }),
+  );
+
+  test(
+    'error_after says nothing of a registration: the call may have been refused',
+    on(async (register) => {
+      await set(register, { fault: 'error_after', next: 1 });
+      const { body } = await register.sell(sale({ items: [] }));
+      expect(body).toMatchObject({ error: { code: 'S-004', message: 'error by the emulator in place of the answer' } });
+      expect(await sequence(register)).toBe(0);
+    }),
+  );
+
+  test(
     'rates strike about as often as they say',
     on(async (register) => {
       await set(register, { fault: 'refuse', rate: 0.5, code: 'S-004' });
@@ -166,6 +194,11 @@ describe('the emulator', () => {
     { rules: [{ fault: 'late_answer', delay_ms: -1 }] },
     { rules: [{ fault: 'drop_answer', next: 1.5 }] },
     { rules: [{ fault: 'subscription', code: 'gone' }] },
+    // None of these would do what it says.
+    { rules: [{ fault: 'subscription', code: 'expired', next: 1 }] },
+    { rules: [{ fault: 'clock_jump', delay_ms: 1, rate: 0.5 }] },
+    { rules: [{ fault: 'late_answer', delay_ms: 2 ** 31 }] },
+    { rules: [{ fault: 'refuse', code: 'F-001', path: '/receipts/' }] },
     { rules: [null] },
   ])('refuses %j', (body) =>
     withRegister(EMULATOR, async (register) => {

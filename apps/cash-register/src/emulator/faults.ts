@@ -16,7 +16,7 @@ export type Fault = (typeof FAULTS)[number];
  *   `error_after` registers and answers 500; `refuse` answers `code` and registers nothing: all on POST /receipts, or on
  *   another path given as `path`;
  * * `clock_jump` moves the register's clock by `delay_ms` (also back), at once and for good;
- * * `subscription` is a state: `code` is active, expiring or expired, until the rules are replaced;
+ * * `subscription` is a state, with the expiry that belongs to it: `code` is active, expiring or expired, until the rules are replaced;
  * * `memory_full`: the module has no space for a document; `ofd_down`: no OFD server can be reached.
  */
 export interface FaultRule {
@@ -34,7 +34,13 @@ interface ActiveRule {
 }
 
 const REFUSABLE = /^([EF]-0\d\d|S-00[1-5])$/;
-const MAX_DELAY_MS = 100 * 365 * 24 * 60 * 60 * 1000;
+const MAX_JUMP_MS = 100 * 365 * 24 * 60 * 60 * 1000;
+/** The longest that a timer sleeps; a longer one would not sleep at all. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+/** The calls that faults of a call strike. */
+const PATHS: readonly unknown[] = ['/receipts', '/z-report/open', '/z-report/close'];
+/** They change what the register is, once: no call uses them up. */
+const LASTING: readonly unknown[] = ['clock_jump', 'subscription'];
 
 /** The emulator's faults in force. Posting rules replaces all earlier ones. */
 export class FaultBoard {
@@ -129,9 +135,10 @@ function readRule(value: unknown): FaultRule | string {
     return 'next must be a whole number';
   if (typeof delayMs !== 'number' || !Number.isSafeInteger(delayMs)) return 'delay_ms must be a whole number';
   if (delayMs < 0 && fault !== 'clock_jump') return 'delay_ms must not be negative';
-  if (Math.abs(delayMs) > MAX_DELAY_MS) return 'delay_ms is too large';
+  if (Math.abs(delayMs) > (fault === 'clock_jump' ? MAX_JUMP_MS : MAX_DELAY_MS)) return 'delay_ms is too large';
+  if (LASTING.includes(fault) && (rate ?? next) !== undefined) return `${fault} takes neither rate nor next`;
   if (code !== undefined && typeof code !== 'string') return 'code must be a text';
-  if (typeof path !== 'string' || !path.startsWith('/')) return 'path must begin with /';
+  if (typeof path !== 'string' || !PATHS.includes(path)) return `path must be one of ${PATHS.join(', ')}`;
   if (fault === 'refuse' && !REFUSABLE.test(code ?? '')) return 'refuse needs a code such as F-002';
   if (fault === 'subscription' && !SUBSCRIPTION_STATES.some((state) => state === code)) {
     return `subscription needs a code: ${SUBSCRIPTION_STATES.join(', ')}`;

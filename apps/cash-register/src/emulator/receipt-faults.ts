@@ -43,7 +43,7 @@ export async function withReceiptFaults(
   if (lateAnswer) await sleep(lateAnswer.delayMs);
   if (isDropped) return hangUp(request, reply);
   if (isError) {
-    const body = errorBody({ kind: 'refused', code: 'S-004', message: 'error after registering, by the emulator' });
+    const body = errorBody({ kind: 'refused', code: 'S-004', message: 'error by the emulator in place of the answer' });
     return send(reply, { status: 500, body });
   }
   return send(reply, answer);
