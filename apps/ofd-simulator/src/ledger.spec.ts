@@ -30,6 +30,12 @@ describe('the OFD simulator', () => {
     });
   });
 
+  test('asking for a terminal does not make it known', () => {
+    const ledger = new Ledger();
+    expect(ledger.list({ cursor: 0, limit: 2, terminalId: TERMINAL })).toEqual({ data: [], next_cursor: null });
+    expect(ledger.checks()).toEqual([]);
+  });
+
   test('shows a gap until it is filled', () => {
     const ledger = new Ledger();
     ledger.take(third, TERMINAL);
@@ -41,6 +47,7 @@ describe('the OFD simulator', () => {
 
   test.each([
     ['a changed document', { ...second, cash: 1 }, 'digest_mismatch'],
+    ['a changed document under the digest of a known one', { ...first, cash: 1 }, 'digest_mismatch'],
     ['another predecessor', entry(2, ZERO), 'chain_broken'],
     ['a document that its successor does not name', entry(2, first.digest, { cash: 7 }), 'chain_broken'],
     ['another first document', entry(1, ZERO, { cash: 7 }), 'conflict'],

@@ -45,14 +45,15 @@ export class Ledger {
         'terminal_id, seq, digest or prev_digest is missing',
       );
     }
-    const held = this.terminal(terminalId);
-    const known = held.get(entry.seq);
+    const known = this.find(terminalId, entry.seq);
     if (known) {
       if (known.digest !== entry.digest) return rejected(entry.seq, 'conflict', 'another document has this number');
+      if (digestOf(entry) !== entry.digest) return rejected(entry.seq, 'digest_mismatch', 'the digest does not match');
       known.deliveries += 1;
       return { seq: entry.seq, status: 'accepted' };
     }
     if (digestOf(entry) !== entry.digest) return rejected(entry.seq, 'digest_mismatch', 'the digest does not match');
+    const held = this.terminal(terminalId);
     const broken = chainFault(entry, held);
     if (broken !== null) return rejected(entry.seq, 'chain_broken', broken);
     held.set(entry.seq, entry);
@@ -65,7 +66,7 @@ export class Ledger {
     data: HeldEntry[];
     next_cursor: string | null;
   } {
-    const all = terminalId === undefined ? this.inOrder : [...this.terminal(terminalId).values()];
+    const all = terminalId === undefined ? this.inOrder : [...(this.byTerminal.get(terminalId)?.values() ?? [])];
     const data = all.slice(cursor, cursor + limit);
     const end = cursor + data.length;
     return { data, next_cursor: end < all.length ? String(end) : null };
