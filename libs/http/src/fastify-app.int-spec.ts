@@ -225,6 +225,11 @@ test('bytes that never become a request', async () => {
   expectRawProblem(await rawExchange(base.port, long), 431, 'headers_too_large');
 });
 
+test('bytes behind a request in hand are not its answer', async () => {
+  const answer = await rawExchange(base.port, 'GET /v1/slow HTTP/1.1\r\nhost: x\r\n\r\nhello\r\n\r\n');
+  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+});
+
 test('a request that does not end is cut off', async () => {
   const slow = await start({ requestTimeoutMs: 300 });
   const head = 'POST /v1/sums HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{';
