@@ -64,3 +64,15 @@ test('a connection that was opened and never used does not hold it, and one that
   expect(bytes.toString()).toMatch(/^HTTP\/1\.1 200 [^]*connection: close/i);
   await Promise.all([once(silent, 'close'), closed]);
 });
+
+test('a caller that was answered before its body came, and does not send it, does not hold it', async () => {
+  const refused = connect(port, '127.0.0.1');
+  refused.write('GET /quick HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{');
+  const [answer] = (await once(refused, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
+  const begunMs = performance.now();
+  await server.close();
+  // Node gives such a body up after half a minute at the earliest.
+  expect(performance.now() - begunMs).toBeLessThan(20_000);
+  refused.destroy();
+});

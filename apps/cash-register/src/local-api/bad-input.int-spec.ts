@@ -179,17 +179,26 @@ describe('bad input', () => {
   });
 });
 
-test('input that is not HTTP, from a peer that neither closes nor sends more, does not keep the register from stopping', async () => {
-  const own = await startTestRegister();
-  const socket = connect({ port: Number(new URL(own.url).port), host: '127.0.0.1', allowHalfOpen: true });
-  try {
-    socket.write('rubbish\r\n\r\n');
-    await once(socket.resume(), 'end');
-    await own.close();
-  } finally {
-    socket.destroy();
-  }
-});
+test.each([
+  ['input that is not HTTP', 'rubbish\r\n\r\n'],
+  ['half of a body without a key', 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{'],
+])(
+  '%s, from a peer that neither closes nor sends more, does not keep the register from stopping',
+  async (_what, bytes) => {
+    const own = await startTestRegister();
+    const socket = connect({ port: Number(new URL(own.url).port), host: '127.0.0.1', allowHalfOpen: true });
+    try {
+      socket.write(bytes);
+      await once(socket, 'data');
+      const begunMs = performance.now();
+      await own.close();
+      // Its stop has ten seconds.
+      expect(performance.now() - begunMs).toBeLessThan(9_000);
+    } finally {
+      socket.destroy();
+    }
+  },
+);
 
 test('bytes behind a sale are not its answer: it is registered, and the answer says so', () =>
   withRegister({}, async (own) => {
