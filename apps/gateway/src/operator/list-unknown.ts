@@ -107,7 +107,15 @@ const DEFAULT_LIMIT = 20;
 /** What waits behind it is counted no further than this. */
 const MAX_QUEUE = 10_000;
 
-/** GET /v1/operator/unknown: oldest first, so that what has waited longest is seen first. */
+/** Where a page ended. */
+interface Place {
+  receiptId: string;
+  attemptId: string;
+}
+
+const BEFORE_ALL: Place = { receiptId: '', attemptId: '' };
+
+/** GET /v1/operator/unknown: the oldest receipt first, so that what has waited longest is seen first. */
 @Injectable()
 export class ListUnknown {
   constructor(
@@ -118,7 +126,8 @@ export class ListUnknown {
   /** @throws Problem 422 for a cursor that is none */
   async execute(merchantId: string, query: UnknownQuery): Promise<{ data: UnknownView[]; next_cursor: string | null }> {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
-    const rows = await this.readPage(merchantId, readCursor(query.cursor), limit + 1);
+    const after = query.cursor === undefined ? BEFORE_ALL : await this.placeOf(merchantId, query.cursor);
+    const rows = await this.readPage(merchantId, after, limit + 1);
     const page = rows.slice(0, limit);
     const found = await findReceipts(
       this.prisma,
@@ -133,16 +142,38 @@ export class ListUnknown {
     return { data, next_cursor: last ? Buffer.from(last.id).toString('base64url') : null };
   }
 
-  private readPage(merchantId: string, afterId: string, limit: number): Promise<UnknownRow[]> {
+  /** The cursor is the last attempt's id. @throws Problem 422 */
+  private async placeOf(merchantId: string, cursor: string): Promise<Place> {
+    const attemptId = Buffer.from(cursor, 'base64url').toString('latin1');
+    if (isId('att', attemptId)) {
+      const [row] = await this.prisma.$queryRaw<{ receipt_id: string }[]>`
+        SELECT a.receipt_id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+         WHERE a.id = ${attemptId} AND r.merchant_id = ${merchantId}`;
+      if (row) return { receiptId: row.receipt_id, attemptId };
+    }
+    const detail = 'cursor must be a next_cursor of this list';
+    throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  }
+
+  /**
+   * From the merchant's own receipts and registers: attempts that did not end are one index for all merchants, and after a copy was put back others may
+   * have a million of them.
+   */
+  private readPage(merchantId: string, after: Place, limit: number): Promise<UnknownRow[]> {
     return this.prisma.$queryRaw<UnknownRow[]>`
-      WITH page AS MATERIALIZED (
-        -- Receipts one by one: of what waits for a person there is little, of receipts there are half-years.
-        SELECT a.* FROM attempts a
-         CROSS JOIN LATERAL (SELECT status FROM receipts WHERE id = a.receipt_id AND merchant_id = ${merchantId} OFFSET 0) r
-         WHERE a.state IN ('open', 'unknown') AND a.id > ${afterId}
-           AND CASE a.state WHEN 'unknown' THEN r.status = 'unknown'
-                            ELSE a.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4) END
-         ORDER BY a.id LIMIT ${limit}
+      WITH unknown AS MATERIALIZED (
+        -- One more: that at which the page before ended may have no further attempt.
+        SELECT r.id FROM receipts r WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND r.id >= ${after.receiptId}
+         ORDER BY r.merchant_id, r.id LIMIT ${limit}::int4 + 1
+      ), blocked AS MATERIALIZED (
+        SELECT c.receipt_id AS id FROM devices d JOIN attempt_claims c ON c.device_id = d.id
+         WHERE d.merchant_id = ${merchantId} AND c.receipt_id >= ${after.receiptId}
+           AND c.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4)
+      ), page AS MATERIALIZED (
+        SELECT a.* FROM (SELECT id, 'unknown' AS state FROM unknown UNION ALL SELECT id, 'open' FROM blocked) w
+         CROSS JOIN LATERAL (SELECT * FROM attempts WHERE receipt_id = w.id AND state::text = w.state OFFSET 0) a
+         WHERE (a.receipt_id, a.id) > (${after.receiptId}, ${after.attemptId})
+         ORDER BY a.receipt_id, a.id LIMIT ${limit}::int4
       ), placed AS MATERIALIZED (
         -- As a column: behind a policy an index is not asked for what a function makes of another row.
         SELECT p.id, coalesce(p.baseline ->> 'terminalId', d.terminal_id) AS terminal_id FROM page p JOIN devices d ON d.id = p.device_id
@@ -161,17 +192,8 @@ export class ListUnknown {
            WHERE c.terminal_id = placed.terminal_id AND c.merchant_id = ${merchantId}
            ORDER BY c.receipt_seq DESC LIMIT 1
         ) good ON true
-       ORDER BY p.id`;
+       ORDER BY p.receipt_id, p.id`;
   }
-}
-
-/** The cursor is the last attempt's id, which sorts by time. @returns '' for the first page */
-function readCursor(cursor: string | undefined): string {
-  if (cursor === undefined) return '';
-  const id = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (isId('att', id)) return id;
-  const detail = 'cursor must be a next_cursor of this list';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
 }
 
 function unknownView(row: UnknownRow, receipt: ReceiptView): UnknownView {
