@@ -97,10 +97,10 @@ export class PlanDeliveries {
         SELECT merchant_id, position FROM webhook_cursors WHERE merchant_id = ANY(${[...merchants]}::text[])
          ORDER BY merchant_id FOR UPDATE SKIP LOCKED`;
       if (cursors.length === 0) return false;
-      const endpoints = await tx.$queryRaw<Endpoint[]>`
-        SELECT id, merchant_id, url, events, created_at FROM webhook_endpoints
-         WHERE merchant_id = ANY(${cursors.map((cursor) => cursor.merchant_id)}::text[]) AND kind = 'endpoint'
-           AND disabled_at IS NULL AND deleted_at IS NULL`;
+      const endpoints = await endpointsOf(
+        tx,
+        cursors.map((cursor) => cursor.merchant_id),
+      );
       const batch = await readBatch(tx, { cursors, endpoints, limit, below: this.horizon.limit });
       const callbacks = await this.callbackEndpoints(tx, batch.events);
       await insertDeliveries(
@@ -138,6 +138,16 @@ export class PlanDeliveries {
         JOIN webhook_endpoints e ON e.merchant_id = m.merchant_id AND e.url = m.url AND e.kind = 'callback'`;
     return new Map(rows.map((row) => [callbackKey(row.merchant_id, row.url), row.id]));
   }
+}
+
+/** Receivers that these merchants have made: by an index without those of callbacks, of which a merchant may have one for each receipt. */
+export function endpointsOf(
+  tx: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  merchants: readonly string[],
+): Promise<Endpoint[]> {
+  return tx.$queryRaw<Endpoint[]>`
+    SELECT id, merchant_id, url, events, created_at FROM webhook_endpoints
+     WHERE merchant_id = ANY(${[...merchants]}::text[]) AND kind = 'endpoint' AND deleted_at IS NULL AND disabled_at IS NULL`;
 }
 
 interface BatchEnd {
