@@ -14,6 +14,7 @@ import { CatalogNotices } from './catalog-notices.js';
 import { CatalogWords } from './catalog-words.js';
 import { ChangeProduct } from './change-product.js';
 import { CheckProducts } from './check-products.js';
+import { ClearCatalog } from './clear-catalog.js';
 import { CommitSync, LONG_CHANGE } from './commit-sync.js';
 import { ExportProducts } from './files/export-products.js';
 import { CatalogFilesController } from './files/files.controller.js';
@@ -62,6 +63,7 @@ import { UpsertProducts } from './upsert-products.js';
     ImportProducts,
     ImportJobs,
     ExportProducts,
+    ClearCatalog,
   ],
   exports: [
     MerchantRules,

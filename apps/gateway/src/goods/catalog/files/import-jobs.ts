@@ -10,6 +10,7 @@ import { keepFile } from '../../sheets/keep-file.js';
 import { ScratchFolders } from '../../sheets/scratch-folders.js';
 import { UnreadableFile } from '../../sheets/sheet-row.js';
 import { LOGGER } from '../../../tokens.js';
+import { REJECTED_DAYS } from '../clear-catalog.js';
 import { ImportProducts, type ImportCounts, type ImportMode, type RejectedRow } from './import-products.js';
 import type { FileFormat } from './product-table.js';
 
@@ -43,6 +44,8 @@ interface ImportRow {
   created_at: Date;
   finished_at: Date | null;
   is_dead: boolean;
+  /** Its rejected rows are not kept any more. */
+  is_cleared: boolean;
 }
 
 /** Bounds disk and processor, not memory. */
@@ -113,14 +116,17 @@ export class ImportJobs {
 
   /** What its file of rejected rows needs. @throws Problem 404 */
   async fileOf(merchantId: string, id: string): Promise<{ importId: string; format: FileFormat; columns: string[] }> {
-    const { format, columns } = await this.row(merchantId, id);
+    const { format, columns, is_cleared: isCleared } = await this.row(merchantId, id);
+    if (isCleared)
+      throw new Problem('not_found', `Rows that were refused are kept for ${REJECTED_DAYS} days; send the file again.`);
     return { importId: id, format, columns };
   }
 
   private async row(merchantId: string, id: string): Promise<ImportRow> {
     const [row] = await this.prisma.$queryRaw<ImportRow[]>`
       SELECT id, format, mode, state, progress, error, columns, created_at, finished_at,
-             state = 'running' AND seen_at < now() - interval '5 minutes' AS is_dead
+             state = 'running' AND seen_at < now() - interval '5 minutes' AS is_dead,
+             created_at < now() - make_interval(days => ${REJECTED_DAYS}::int4) AS is_cleared
       FROM catalog_imports WHERE id = ${id} AND merchant_id = ${merchantId}`;
     if (!row) throw notFound('import');
     return row;
