@@ -118,6 +118,7 @@ export {
   endSettle,
   forgetRegister,
   isMetBy,
+  knowsRegister,
   lockLane,
   noteMet,
   postponeLane,

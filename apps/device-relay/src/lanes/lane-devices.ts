@@ -7,6 +7,7 @@ import {
   deviceEvents,
   holdBackUnproven,
   isMetBy,
+  knowsRegister,
   lockLane,
   noteMet,
   type Statements,
@@ -20,6 +21,9 @@ import type { IdentitySaved } from './ports.js';
 const HELD_BACK =
   'its lane has met its register only now: whether the one before has it cannot be asked there, please decide once more';
 
+/** For how long a lane may meet its register, with all that waits in it. */
+const MEETING_MS = 30_000;
+
 interface Identity {
   deviceId: string;
   baseline: Baseline;
@@ -28,7 +32,11 @@ interface Identity {
 
 /** What a lane's work finds out about its device. */
 export class LaneDevices {
-  constructor(private readonly prisma: PrismaService) {}
+  /** @param meeting where a lane meets its register, which reads all that waits there: longer than a sale may take */
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly meeting: PrismaService,
+  ) {}
 
   async markShared(deviceId: string, reason: string): Promise<void> {
     await this.prisma.$executeRaw`
@@ -57,7 +65,7 @@ export class LaneDevices {
     if (terminalId !== null && (await this.claim(deviceId, terminalId)) === 'elsewhere') return 'claimed_elsewhere';
     const identity = { deviceId, baseline, capabilities };
     try {
-      if ((await writeIdentity(this.prisma, identity, isMetBy(deviceId, baseline))) === 0) await this.meet(identity);
+      if ((await writeIdentity(this.prisma, identity, knowsRegister(deviceId))) === 0) await this.meetFirst(identity);
       return 'saved';
     } catch (error) {
       // devices_one_live_per_terminal_of_merchant
@@ -66,13 +74,19 @@ export class LaneDevices {
     }
   }
 
+  /** Mostly one without keys, of which nothing is known but who it is. */
+  private async meetFirst(identity: Identity): Promise<void> {
+    const { deviceId, baseline } = identity;
+    if ((await writeIdentity(this.meeting, identity, isMetBy(deviceId, baseline))) === 0) await this.meet(identity);
+  }
+
   /**
    * A register of which the lane knows nothing: the first one, or a module that was adopted. Between the adoption and this moment a person may have
    * had a receipt sent again, relying on keys, and the register may have been exchanged once more.
    */
   private async meet(identity: Identity): Promise<void> {
     const { deviceId, baseline } = identity;
-    await this.prisma.$transaction(async (tx) => {
+    const meet = async (tx: Prisma.TransactionClient): Promise<void> => {
       await lockLane(tx, deviceId);
       const isNew = (await writeIdentity(tx, identity, isMetBy(deviceId, baseline))) === 0;
       if (!isNew) return;
@@ -81,7 +95,8 @@ export class LaneDevices {
       await holdBackUnproven(tx, deviceId, HELD_BACK, { keyedOnly });
       // One without keys is not known by what it says of itself: what is decided from now on would be held back again.
       if (keyedOnly) await noteMet(tx, deviceId, baseline);
-    });
+    };
+    await this.meeting.$transaction(meet, { timeout: MEETING_MS });
   }
 
   /** A device that is claimed elsewhere keeps the terminal that it says it is: that is what has to be proven. */
@@ -108,8 +123,9 @@ function writeIdentity(
   isMet: Prisma.Sql,
 ): Promise<number> {
   return database.$executeRaw`
-    WITH lane AS (${baselineOf(deviceId, baseline, isMet)})
+    WITH met AS MATERIALIZED (SELECT ${isMet} AS is_met),
+         lane AS (${baselineOf(deviceId, baseline, Prisma.sql`(SELECT is_met FROM met)`)})
     UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
                        capabilities = ${[...capabilities]}::text[], last_seen_at = now()
-     WHERE id = ${deviceId} AND ${isMet}`;
+     WHERE id = ${deviceId} AND (SELECT is_met FROM met)`;
 }

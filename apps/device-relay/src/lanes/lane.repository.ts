@@ -6,6 +6,12 @@ import { LaneDevices } from './lane-devices.js';
 import type { LaneStore } from './ports.js';
 import { ReadLanes, type OverdueLanes } from './read-lanes.js';
 
+export interface LaneRepositoryOptions {
+  /** Where a lane meets its register: a pool whose statements may take longer than a sale's. */
+  meeting?: PrismaService;
+  observeRegistered?: (seconds: number) => void;
+}
+
 /** The lane's rows: read-lanes.ts says what is to be done, libs/ledger moves what is moved, lane-devices.ts keeps the device's row. */
 export class LaneRepository implements LaneStore {
   private readonly reading: ReadLanes;
@@ -15,11 +21,11 @@ export class LaneRepository implements LaneStore {
   constructor(
     private readonly prisma: PrismaService,
     private readonly relayId: string,
-    observeRegistered?: (seconds: number) => void,
+    { meeting = prisma, observeRegistered }: LaneRepositoryOptions = {},
   ) {
     this.reading = new ReadLanes(prisma, relayId);
     this.writes = new ledger.LaneWrites(prisma, relayId, observeRegistered);
-    this.devices = new LaneDevices(prisma);
+    this.devices = new LaneDevices(prisma, meeting);
   }
 
   lockNumberOf: LaneStore['lockNumberOf'] = (deviceId) => this.reading.lockNumberOf(deviceId);

@@ -77,7 +77,7 @@ import { WakeNotices } from './wake-notices.js';
       useFactory: (lanes: SalesDatabase, watch: PrismaService, relayId: string, logger: Logger, metrics: Metrics) => {
         observeBacklog(metrics, () => readBacklog(watch), { clock: systemClock, logger });
         observePools(metrics, { lanes, watch });
-        return new LaneRepository(lanes, relayId, observeRegistered(metrics));
+        return new LaneRepository(lanes, relayId, { meeting: watch, observeRegistered: observeRegistered(metrics) });
       },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },
