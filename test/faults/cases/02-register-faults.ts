@@ -108,7 +108,7 @@ async function specificationOnly(
   }
 }
 
-/** Sales 0.7 s apart, and then nobody at the counter: in the pause the counters stand still, and a lane that has to settle goes on. */
+/** Sales 0.7 s apart, and then a pause, in which the counters stand still, and a lane that has to settle goes on. */
 const QUEUE_OF_BUYERS = { sales: 20, betweenMs: 700, pauseMs: 10_000 };
 
 /** A cashier who sells at the register itself, at the same sums, so that counters cannot prove whose sale it was. */
