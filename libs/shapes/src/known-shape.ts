@@ -2,7 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage } from 'class-validator';
 import { MAX_ENTRIES } from './bounds.js';
 
-type Class = new () => object;
+type Class = (new () => object) & { prototype: object };
 
 interface KnownField {
   /** The class of the object, or of the objects of the list, that stands here; null: values. */
@@ -33,6 +33,31 @@ export function knownShape(type: Class, body: object): object {
     else if ((unknown += 1) <= UNKNOWN_NAMED) shape[name] = null;
   }
   return shape;
+}
+
+type Path = readonly (string | number)[];
+
+/**
+ * Where unknown fields stand that are named like a method of every object (`toString`, `constructor`): class-transformer leaves them out of
+ * the instance, so that class-validator finds nothing unknown.
+ */
+export function unknownMethodNames(type: Class, body: object): Path[] {
+  const fields = fieldsOf(type);
+  const own = Object.keys(body).filter((name) => name in type.prototype && !fields.has(name));
+  const nested = [...fields].flatMap(([name, field]): Path[] => {
+    const value = Object.hasOwn(body, name) ? (body as Record<string, unknown>)[name] : undefined;
+    return field.type === null ? [] : within(field.type, value, field.maxEntries).map((path) => [name, ...path]);
+  });
+  return [...own.map((name) => [name]), ...nested];
+}
+
+function within(type: Class, value: unknown, maxEntries: number): Path[] {
+  if (!Array.isArray(value)) return isObject(value) ? unknownMethodNames(type, value) : [];
+  return value
+    .slice(0, maxEntries + 1)
+    .flatMap((each: unknown, at) =>
+      isObject(each) && !Array.isArray(each) ? unknownMethodNames(type, each).map((path) => [at, ...path]) : [],
+    );
 }
 
 function typedIn(type: Class, value: unknown, maxEntries: number): unknown {

@@ -17,7 +17,7 @@ import {
 } from 'class-validator';
 import type { ProblemError } from '#problems';
 import { JudgedApart } from './judged-apart.js';
-import { checkShape } from './shape.js';
+import { checkQuery, checkShape } from './shape.js';
 
 class Item {
   @IsString()
@@ -115,6 +115,41 @@ test('a value with a constructor of its own is refused, not constructed', () => 
   ] as const) {
     expect(errorsOf({ items: [], method })).toEqual([{ pointer, code: 'unknown_field' }]);
   }
+});
+
+describe('an unknown field that is named like a method of every object', () => {
+  const right = { items: [{ name: 'tea', price: 1 }], method: 'cash' };
+
+  test.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'toLocaleString'])('%s is refused', (name) => {
+    const body = { ...right, [name]: 'x' };
+    expect(errorsOf(body)).toEqual([{ pointer: `/${name}`, code: 'unknown_field' }]);
+  });
+
+  test('also within a list, and together with what else is wrong', () => {
+    const items: object[] = [
+      { name: 'tea', price: 1 },
+      { name: 'bread', price: 11, valueOf: { a: 1 } },
+    ];
+    expect(errorsOf({ items, method: 'gold', toString: 1, extra: 1 })).toEqual(
+      expect.arrayContaining([
+        { pointer: '/toString', code: 'unknown_field' },
+        { pointer: '/items/1/valueOf', code: 'unknown_field' },
+        { pointer: '/items/1/price', code: 'out_of_range' },
+        { pointer: '/method', code: 'invalid_value' },
+        { pointer: '/extra', code: 'unknown_field' },
+      ]),
+    );
+  });
+
+  test('in a query too', () => {
+    class Query {
+      @IsIn(['a'])
+      kind!: string;
+    }
+    const query: unknown = Object.assign(Object.create(null) as object, { kind: 'a', valueOf: '1' });
+    const shaped = checkQuery(Query, query);
+    expect(shaped.kind === 'refused' && shaped.problem.errors).toMatchObject([{ pointer: '/valueOf' }]);
+  });
 });
 
 describe('a list that is judged apart', () => {

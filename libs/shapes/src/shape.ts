@@ -3,7 +3,7 @@ import { validateSync, type ValidationError, type ValidatorOptions } from 'class
 import { pointerTo, Problem, type ProblemError } from '#problems';
 import { MAX_ENTRIES, MAX_FIELDS } from './bounds.js';
 import { listsJudgedApart, withoutEntries } from './judged-apart.js';
-import { knownShape } from './known-shape.js';
+import { knownShape, unknownMethodNames } from './known-shape.js';
 import { quickValidationOf } from './quick-validation.js';
 import { keepValidationMetadata } from './validation-metadata.js';
 
@@ -102,7 +102,10 @@ function refused(...faults: ProblemError[]): { kind: 'refused'; problem: Problem
 
 function shapedAs<T extends object>(type: new () => T, value: object): Shaped<T> {
   const known = validInstance(type, knownShape(type, value));
-  return known.kind === 'refused' ? known : validInstance(type, value);
+  const shaped = known.kind === 'refused' ? known : validInstance(type, value);
+  const hidden = unknownMethodNames(type, value).map(unknownField);
+  if (hidden.length === 0) return shaped;
+  return refused(...hidden, ...(shaped.kind === 'refused' ? shaped.problem.errors : []));
 }
 
 function validInstance<T extends object>(type: new () => T, given: object): Shaped<T> {
@@ -137,8 +140,7 @@ function oddNesting(body: unknown): ProblemError | null {
     const isList = Array.isArray(value);
     for (const [key, child] of Object.entries(value)) {
       if (key === 'constructor' && path.length > 0) {
-        const detail = 'constructor is not a known field';
-        return { pointer: pointerTo([...path, key]), code: 'unknown_field', detail };
+        return unknownField([...path, key]);
       }
       if (typeof child !== 'object' || child === null) continue;
       if (isList && Array.isArray(child)) {
@@ -149,6 +151,10 @@ function oddNesting(body: unknown): ProblemError | null {
     }
   }
   return null;
+}
+
+function unknownField(path: readonly (string | number)[]): ProblemError {
+  return { pointer: pointerTo(path), code: 'unknown_field', detail: `${String(path.at(-1))} is not a known field` };
 }
 
 function tooMany(value: object, path: readonly (string | number)[]): ProblemError | null {
