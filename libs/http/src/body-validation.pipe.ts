@@ -1,4 +1,6 @@
-import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
+import { Injectable, type ArgumentMetadata, type ExecutionContext, type PipeTransform } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Problem } from '#problems';
 import { checkQuery, checkShape } from '#shapes';
 
@@ -21,4 +23,22 @@ export class BodyValidationPipe implements PipeTransform {
     if (shaped.kind === 'refused') throw shaped.problem;
     return shaped.value;
   }
+}
+
+/**
+ * For a guard that keeps or asks for something because of a body, which no pipe has seen by then: what the handler would refuse is refused.
+ * @throws Problem 422
+ */
+export function refuseWrongBody(context: ExecutionContext, body: unknown): void {
+  const [type, name] = [context.getClass(), context.getHandler().name];
+  const described: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, type, name);
+  const found = Object.entries((described ?? {}) as Record<string, { index: number }>).find(([key]) =>
+    key.startsWith(`${String(RouteParamtypes.BODY)}:`),
+  );
+  const types = Reflect.getMetadata(
+    'design:paramtypes',
+    type.prototype as object,
+    name,
+  ) as ArgumentMetadata['metatype'][];
+  if (found) new BodyValidationPipe().transform(body, { type: 'body', metatype: types[found[1].index] });
 }

@@ -8,7 +8,7 @@ export {
 export { closePromptly } from './prompt-closing.js';
 export { preferredLanguage } from './language.js';
 export { observeRequests } from './observe-requests.js';
-export { BodyValidationPipe } from './body-validation.pipe.js';
+export { BodyValidationPipe, refuseWrongBody } from './body-validation.pipe.js';
 export {
   HttpProblem,
   PROBLEM_MEDIA_TYPE,

@@ -34,7 +34,7 @@ export class AccessGuard implements CanActivate {
     if (!client.person) await this.signatures.check(request, client);
     await this.limit.check(client.clientId, http.getResponse<FastifyReply>());
     if (!isOpenToSuspended(request)) this.suspended.check(client.merchantId);
-    await this.fourEyes.check(request, client);
+    await this.fourEyes.check(context, client);
     return true;
   }
 }

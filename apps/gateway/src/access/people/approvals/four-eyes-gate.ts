@@ -1,9 +1,9 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type ExecutionContext, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PrismaService, type Prisma } from '#database';
-import { isId } from '#fiscal-domain';
-import { HttpProblem } from '#http';
+import { isId, storableJson } from '#fiscal-domain';
+import { HttpProblem, refuseWrongBody } from '#http';
 import { findSumOfAttempt } from '#ledger';
 import { Problem } from '#problems';
 import { canonicalJson, newId, redact, sha256 } from '#runtime';
@@ -44,8 +44,9 @@ export class FourEyesGate implements OnModuleInit {
     });
   }
 
-  /** @throws Problem 409 approval_needed, in_use; 403 session_needed */
-  async check(request: FastifyRequest, client: KnownClient): Promise<void> {
+  /** @throws Problem 409 approval_needed, in_use; 403 session_needed; 422 for a body that the handler refuses */
+  async check(context: ExecutionContext, client: KnownClient): Promise<void> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
     const { fourEyes: rule } = request.routeOptions.config;
     if (rule === undefined || !(await this.applies(rule, request, client.merchantId))) return;
     if (!client.person)
@@ -53,6 +54,7 @@ export class FourEyesGate implements OnModuleInit {
         'session_needed',
         'The merchant wants two users for this: a client of the API cannot ask for it.',
       );
+    refuseWrongBody(context, request.body);
     const hash = sha256(
       canonicalJson([request.method, request.routeOptions.url, request.params, request.query, request.body ?? null]),
     );
@@ -129,8 +131,13 @@ export class FourEyesGate implements OnModuleInit {
   }
 }
 
-/** What the second user sees. Settings of providers are secrets by names of their own: only addresses are shown. */
+/** What the second user sees, and the trail: rules of their own decide what the values of some fields may hold, after this. */
 function shownRequest(rule: FourEyesRule, body: unknown): unknown {
+  return JSON.parse(storableJson(JSON.stringify(withoutSecrets(rule, body)))) as unknown;
+}
+
+/** Settings of providers are secrets by names of their own: only addresses are shown. */
+function withoutSecrets(rule: FourEyesRule, body: unknown): unknown {
   if (!isObject(body)) return {};
   const shown = redact(body) as Record<string, unknown>;
   const { settings } = body;

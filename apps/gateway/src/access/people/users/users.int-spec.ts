@@ -283,6 +283,32 @@ describe('four eyes', () => {
     expect((await rig.browser().post(path(third), body, client)).code).toBe('session_needed');
   });
 
+  test('a request that is refused anyway asks no second user, and no text is too odd to be shown', async () => {
+    const own = await rig.createMerchant();
+    const [first, second] = [await rig.join('one', ['owner'], own), await rig.join('two', ['owner'], own)];
+    await first.ask('PATCH', '/v1/merchant', { body: { four_eyes: { provider_accounts: true } } });
+    const settings = { cashbox_id: 'c', key: 'k' };
+    const pointers = async (body: object): Promise<unknown> => {
+      const answer = await first.post('/v1/provider-accounts', body);
+      return [
+        answer.status,
+        ((answer.body as { errors?: { pointer: string }[] } | null)?.errors ?? []).map((e) => e.pointer),
+      ];
+    };
+    expect(await pointers({ provider: 'payme', name: 'a\0b', settings })).toEqual([422, ['/name']]);
+    expect(await pointers({ provider: 'payme', name: 'a\ud800b', settings })).toEqual([422, ['/name']]);
+    expect(await pointers({ provider: 'payme', settings: 'x' })).toEqual([422, ['/settings']]);
+    expect((await second.get('/v1/approvals')).body?.data).toEqual([]);
+    for (const odd of [{ 'n\0': 'x' }, { result_url: 'https://a.uz/\ud800' }]) {
+      const answer = await first.post('/v1/provider-accounts', {
+        provider: 'payme',
+        settings: { ...settings, ...odd },
+      });
+      expect(codesOf([answer])).toEqual([[409, 'approval_needed']]);
+    }
+    expect((await second.get('/v1/approvals')).body?.data).toHaveLength(2);
+  });
+
   test('a change of a provider account passes once a second user has approved that very request', async () => {
     const own = await rig.createMerchant();
     const [first, second] = [await rig.join('one', ['owner'], own), await rig.join('two', ['owner'], own)];
