@@ -46,7 +46,9 @@ export class TerminalSessions {
   }
 
   /** Once, and only for the verifier. @throws Problem 401 login_failed, session_invalid */
-  async open(request: FastifyRequest, sealed: string, verifier: string): Promise<TerminalSession> {
+  async open(request: FastifyRequest, text: string, verifier: string): Promise<TerminalSession> {
+    // Several texts mean the same bytes: what was used up are those.
+    const sealed = Buffer.from(text, 'base64url');
     const code = this.opened(sealed);
     if (!code || code.until <= Date.now() || !isVerifierOf(code.challenge, verifier)) throw refused();
     const { userId, sessionId: parentId } = code;
@@ -68,9 +70,9 @@ export class TerminalSessions {
     return { token, session: found.value };
   }
 
-  private opened(sealed: string): Code | null {
+  private opened(sealed: Buffer): Code | null {
     try {
-      return JSON.parse(open(Buffer.from(sealed, 'base64url'), OWNER, this.settings.SECRETS_KEY)) as Code;
+      return JSON.parse(open(sealed, OWNER, this.settings.SECRETS_KEY)) as Code;
     } catch (error) {
       if (error instanceof EnvelopeError) return null;
       throw error;
