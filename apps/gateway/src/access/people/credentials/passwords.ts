@@ -20,10 +20,10 @@ export class Passwords {
   private readonly slots = new FairSlots({ total: 4, perKey: 2, waitingPerKey: 8, waiting: 64 });
   private dummy: Promise<string> | null = null;
 
-  /** @throws Problem 422 password_weak */
-  async hashNew(password: string, { email }: { email: string }): Promise<string> {
+  /** @param field of the body that holds it @throws Problem 422 password_weak */
+  async hashNew(password: string, { email, field }: { email: string; field: string }): Promise<string> {
     const fault = passwordFault(password, email);
-    if (fault !== null) throw Problem.fromErrors([{ pointer: '/password', code: 'password_weak', detail: fault }]);
+    if (fault !== null) throw Problem.fromErrors([{ pointer: `/${field}`, code: 'password_weak', detail: fault }]);
     return this.inTurn('new', () => hash(password, COST));
   }
 

@@ -141,7 +141,8 @@ export class AcceptInvitation {
     const offer = own === null ? null : offerOf(own);
     const step = offer === null ? null : this.factors.confirmOffer(offer, code ?? '');
     if (offer === null || step === null) throw factorRefused();
-    return { kind: 'password', passwordHash: await this.passwords.hashNew(password ?? '', { email }), step, offer };
+    const passwordHash = await this.passwords.hashNew(password ?? '', { email, field: 'password' });
+    return { kind: 'password', passwordHash, step, offer };
   }
 
   private async store(tx: Prisma.TransactionClient, userId: string, credentials: Credentials): Promise<void> {

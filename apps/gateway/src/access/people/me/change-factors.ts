@@ -52,7 +52,7 @@ export class ChangeFactors {
       return { proven: fits ? found : null, userId };
     });
     if (user === null) throw new Problem('second_factor_refused', 'The present password is not right.');
-    const passwordHash = await this.passwords.hashNew(next, user);
+    const passwordHash = await this.passwords.hashNew(next, { email: user.email, field: 'new' });
     await this.change(caller, 'user.set_password', async (tx) => {
       await tx.user.update({ where: { id: userId }, data: { passwordHash } });
       const but = caller.sessionId ?? null;

@@ -74,6 +74,8 @@ test('the present password cannot be tried out within a session; a new one ends 
   const change = (current: string): Promise<RigAnswer> =>
     person.post('/v1/me/password', { current, new: `${PASSWORD} and more` });
   expect((await change('not the password')).code).toBe('second_factor_refused');
+  const weak = await person.post('/v1/me/password', { current: PASSWORD, new: 'short' });
+  expect(weak.body).toMatchObject({ code: 'password_weak', errors: [{ pointer: '/new', code: 'password_weak' }] });
   expect((await change(PASSWORD)).status).toBe(200);
   await msUntil(
     () => elsewhere.get('/v1/me', { at: 1 }),
