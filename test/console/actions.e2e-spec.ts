@@ -38,6 +38,13 @@ async function tokenOf(id: string, secret: string): Promise<{ scope?: string; er
   return (await answer.json()) as { scope?: string; error?: string };
 }
 
+/** By another person, elsewhere. */
+async function change(path: string, body: unknown): Promise<void> {
+  const headers = { authorization: await rig.client.authorization(), 'content-type': 'application/json' };
+  const answer = await fetch(`${rig.url}${path}`, { method: 'PATCH', headers, body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+}
+
 async function leave(visitor: Visitor): Promise<void> {
   expect([await visitor.hasRun(), ...visitor.trouble]).toEqual([false]);
   await visitor.end();
@@ -185,6 +192,24 @@ describeInBrowser('what is set up in the console', () => {
     await dialog.waitFor({ state: 'detached' });
     await tile.getByText('erp-2').waitFor();
     await tile.getByText(/payments:read/).waitFor();
+    // Rights that another person takes away while a form is open are not given back by it, nor by what was typed into it.
+    await tile.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('erp-3');
+    await change(`/v1/clients/${id}`, { scopes: ['receipts:read'], signing_policy: 'writes' });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await tile.getByText('erp-3').waitFor();
+    const kept = { name: 'erp-3', scopes: ['receipts:read'], signing_policy: 'writes', ip_policy: 'any' };
+    expect((await rig.client.get(`/v1/clients/${id}`)).body).toMatchObject(kept);
+    await tile.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('catalog:read').check();
+    await page.keyboard.press('Escape');
+    await change(`/v1/clients/${id}`, { signing_policy: 'off' });
+    await page.reload();
+    await tile.getByRole('button', { name: 'Change' }).click();
+    expect(await dialog.getByLabel('catalog:read').isChecked()).toBe(false);
+    await page.keyboard.press('Escape');
+
     await tile.getByRole('button', { name: 'Allow list' }).click();
     await dialog.getByLabel('Only from these addresses').check();
     await dialog.getByLabel('Addresses', { exact: true }).fill('not a network');

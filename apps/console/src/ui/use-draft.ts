@@ -6,21 +6,22 @@ export function useDraft<T extends object>(
   initial: T,
 ): [T, (change: Partial<T>) => void, (next?: T) => void] {
   const name = `draft:${key}`;
-  const [value, setValue] = useState<T>(() => ({ ...initial, ...kept<T>(name) }));
-  const newest = useRef(value);
+  const [found] = useState(() => kept<T>(name));
+  const typed = useRef(found);
+  const [value, setValue] = useState<T>(() => ({ ...initial, ...found }));
   const change = useCallback(
     (part: Partial<T>) => {
-      newest.current = { ...newest.current, ...part };
+      typed.current = { ...typed.current, ...part };
       // At once, not with the next rendering: what is sent now is kept by then. What was not touched is not kept.
-      sessionStorage.setItem(name, JSON.stringify(newest.current));
-      setValue(newest.current);
+      sessionStorage.setItem(name, JSON.stringify(typed.current));
+      setValue((before) => ({ ...before, ...part }));
     },
     [name],
   );
   /** Nothing is kept any more; shown is what was saved, or what the form began with. */
   const clear = useCallback(
     (next: T = initial) => {
-      newest.current = next;
+      typed.current = {};
       sessionStorage.removeItem(name);
       setValue(next);
       // The initial value is that of the first rendering

@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { CallForm } from '../../ui/call-form.js';
+import { changedFields } from '../../ui/changed-fields.js';
 import { CheckField, ChoiceField, SelectField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
@@ -75,12 +76,24 @@ export function NewClient({ onDone }: { onDone: () => void }): ReactElement {
   return <Form draft={draft} change={change} call={call} submit={() => call.mutate()} label={clients.add} />;
 }
 
-export function ChangeClient({ client, onDone }: { client: Client; onDone: () => void }): ReactElement {
+/** A list without its policy could be one that is not in force. */
+function changeOf(shown: Draft, typed: Draft): Schema<'ClientPatch'> {
+  const { allowed_cidrs: cidrs, ip_policy: policy, ...rest } = changedFields<Body>(bodyOf(shown), bodyOf(typed));
+  if (cidrs === undefined && policy === undefined) return rest;
+  const { ip_policy, allowed_cidrs } = bodyOf(typed);
+  return { ...rest, ip_policy, ...(allowed_cidrs && { allowed_cidrs }) };
+}
+
+/** Rights that another person has taken away since they were shown stay away: only what is changed here is sent. */
+export function ChangeClient({ client: newest, onDone }: { client: Client; onDone: () => void }): ReactElement {
   const { action } = useWords();
   const queries = useQueryClient();
-  const [draft, change, clear] = useDraft<Draft>(`client:${client.id}`, draftOf(client));
+  // What is read meanwhile is not what the changes are beside.
+  const [{ id, shown }] = useState({ id: newest.id, shown: draftOf(newest) });
+  // What was typed into another state of the client is not offered again.
+  const [draft, change, clear] = useDraft<Draft>(`client:${id}:${JSON.stringify(shown)}`, shown);
   const call = useMutation({
-    mutationFn: () => api('patch', '/v1/clients/{id}', { path: { id: client.id }, body: bodyOf(draft) }),
+    mutationFn: () => api('patch', '/v1/clients/{id}', { path: { id }, body: changeOf(shown, draft) }),
     onSuccess: async () => {
       clear();
       await queries.invalidateQueries({ queryKey: ['clients'] });

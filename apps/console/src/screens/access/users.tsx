@@ -127,13 +127,24 @@ function RoleChoice({ chosen, onChoose, problem }: RolesProps): ReactElement {
   );
 }
 
+function rolesOf(user: User): Role[] {
+  return [...MERCHANT_ROLES, ...PLATFORM_ROLES].filter((role) => user.roles.includes(role));
+}
+
+/** Roles are set all together: a role that another person has taken away since they were shown is not given back. */
 function ChangeRoles({ user, onDone }: { user: User; onDone: () => void }): ReactElement {
   const { access, action } = useWords();
   const client = useQueryClient();
-  const known = [...MERCHANT_ROLES, ...PLATFORM_ROLES];
-  const [roles, setRoles] = useState<Role[]>(known.filter((role) => user.roles.includes(role)));
+  const path = { id: user.id };
+  const [shown] = useState(() => rolesOf(user));
+  const [roles, setRoles] = useState<Role[]>(shown);
   const change = useMutation({
-    mutationFn: () => api('patch', '/v1/users/{id}', { path: { id: user.id }, body: { roles } }),
+    mutationFn: async () => {
+      const now = rolesOf(await api('get', '/v1/users/{id}', { path }));
+      const added = roles.filter((role) => !shown.includes(role));
+      const left = now.filter((role) => roles.includes(role) || !shown.includes(role));
+      return api('patch', '/v1/users/{id}', { path, body: { roles: [...new Set([...left, ...added])] } });
+    },
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ['users'] });
       onDone();

@@ -49,7 +49,7 @@ export interface GivenAccount<Provider> {
 
 interface FormProps<Provider extends string> {
   providers: readonly [Provider, ...Provider[]];
-  /** What is changed; null: a new one. */
+  /** What is changed, of which only changes are given; null: a new one. */
   account: { provider: Provider; name: string; settings: Record<string, string> } | null;
   save: { error: unknown; isPending: boolean };
   onSave: (given: GivenAccount<Provider>) => void;
@@ -61,12 +61,16 @@ interface FormProps<Provider extends string> {
 export function AccountForm<Provider extends string>(props: FormProps<Provider>): ReactElement {
   const { providers, account, save, onSave, children } = props;
   const { providerAccounts: words, action } = useWords();
+  // What is read meanwhile is not what the changes are beside.
+  const [shown] = useState({ name: account?.name ?? '', settings: account?.settings ?? {} });
   const [provider, setProvider] = useState<Provider>(account?.provider ?? providers[0]);
-  const [name, setName] = useState(account?.name ?? '');
-  const [text, setText] = useState(writeSettings(account?.settings ?? {}));
+  const [name, setName] = useState(shown.name);
+  const [text, setText] = useState(writeSettings(shown.settings));
   const read = readSettings(text);
   const submit = (): void => {
-    if (read.kind === 'ok') onSave({ provider, ...(name !== '' && { name }), settings: read.settings });
+    if (read.kind !== 'ok') return;
+    const changed = Object.entries(read.settings).filter(([key, value]) => shown.settings[key] !== value);
+    onSave({ provider, ...(name !== '' && name !== shown.name && { name }), settings: Object.fromEntries(changed) });
   };
   return (
     <CallForm call={save} onSubmit={submit} label={action.save}>

@@ -102,10 +102,11 @@ function networksOf(text: string): string[] {
 function ProviderForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
   const { providerAccounts: words } = useWords();
   const client = useQueryClient();
-  const [sources, setSources] = useState(account?.sources.join(', ') ?? '');
+  const [shown] = useState(account?.sources.join(', ') ?? '');
+  const [sources, setSources] = useState(shown);
   const save = useMutation({
     mutationFn: ({ provider, ...given }: GivenAccount<Provider>) => {
-      const body = { ...given, sources: networksOf(sources) };
+      const body = { ...given, ...((account === null || sources !== shown) && { sources: networksOf(sources) }) };
       return account === null
         ? api('post', '/v1/provider-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/provider-accounts/{id}', { path: { id: account.id }, body });

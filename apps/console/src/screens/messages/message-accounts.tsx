@@ -90,10 +90,11 @@ function AccountTile({ account }: { account: Account }): ReactElement {
 function MessageForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
   const { providerAccounts: words } = useWords();
   const client = useQueryClient();
-  const [perMinute, setPerMinute] = useState(String(account?.per_minute ?? 60));
+  const [shown] = useState(String(account?.per_minute ?? 60));
+  const [perMinute, setPerMinute] = useState(shown);
   const save = useMutation({
     mutationFn: ({ provider, ...given }: GivenAccount<Account['provider']>) => {
-      const body = { ...given, per_minute: Number(perMinute) };
+      const body = { ...given, ...((account === null || perMinute !== shown) && { per_minute: Number(perMinute) }) };
       return account === null
         ? api('post', '/v1/message-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/message-accounts/{id}', { path: { id: account.id }, body });

@@ -7,6 +7,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
+import { changedFields } from '../../ui/changed-fields.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
@@ -226,9 +227,10 @@ function Resume({ merchant: { id, name }, onDone }: PartProps): ReactElement {
   );
 }
 
-/** Name and limits together; an empty field takes a limit away. */
-function Quotas({ merchant, onDone }: PartProps): ReactElement {
+/** Name and limits together, of which only what is changed is sent; an empty field takes a limit away. */
+function Quotas({ merchant: newest, onDone }: PartProps): ReactElement {
   const { platform: words, action } = useWords();
+  const [merchant] = useState(newest);
   const refresh = useRefresh(merchant.id);
   const [name, setName] = useState(merchant.name);
   const [typed, setTyped] = useState<Record<Quota, string>>(() => {
@@ -246,7 +248,11 @@ function Quotas({ merchant, onDone }: PartProps): ReactElement {
       const quotas = Object.fromEntries(
         QUOTAS.map((quota) => [quota, typed[quota].trim() === '' ? null : Number(typed[quota])]),
       );
-      return api('patch', '/v1/platform/merchants/{id}', { path: { id: merchant.id }, body: { name, quotas } });
+      const body = {
+        ...changedFields({ name: merchant.name }, { name }),
+        quotas: changedFields(merchant.quotas, quotas),
+      };
+      return api('patch', '/v1/platform/merchants/{id}', { path: { id: merchant.id }, body });
     },
     onSuccess: async () => {
       await refresh();
