@@ -161,6 +161,32 @@ describeInBrowser('the console', () => {
     await visitor.end();
   });
 
+  test('a refund that the register refused can be asked for again: it is another one', async () => {
+    const id = await sell();
+    const refuse = async (rules: object[]): Promise<void> => {
+      const init = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': rig.system.registerApiKey },
+      };
+      for (const url of rig.system.registerUrls)
+        expect((await fetch(`${url}/emulator/faults`, { ...init, body: JSON.stringify({ rules }) })).status).toBe(200);
+    };
+    await refuse([{ fault: 'refuse', code: 'E-013', next: 1 }]);
+    const visitor = await rig.visitor();
+    const { page } = visitor;
+    await visitor.open(`/receipts/${id}`);
+    await page.getByRole('button', { name: 'Refund', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Refund', exact: true }).click();
+    await dialog.getByText('E-013').first().waitFor();
+    await refuse([]);
+    await dialog.getByRole('button', { name: 'Refund', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const refunds = page.locator('.card', { has: page.getByRole('heading', { name: 'Refunds' }) });
+    await refunds.getByText('Registered').waitFor();
+    await visitor.end();
+  });
+
   test('the overview shows what is sold this moment, and each number leads to its list', () => seeSale(rig, sell));
 
   test('groups: which register takes over from which', async () => {

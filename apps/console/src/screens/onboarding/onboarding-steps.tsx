@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
+import { ApiProblem } from '../../api/problem.js';
 import { parseSom } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
@@ -198,8 +199,8 @@ function SellOne({ goods }: { goods: readonly Schema<'ProductView'>[] }): ReactE
   const done = useDone();
   const [sku, setSku] = useState(goods[0]?.sku ?? '');
   const [price, setPrice] = useState('1000');
-  // The same sale, however often it is sent: a lost answer sells nothing twice.
-  const [key] = useState(() => crypto.randomUUID());
+  // The same sale, however often it is sent: a lost answer sells nothing twice. One that was refused was none, and the next is another.
+  const [key, setKey] = useState(() => crypto.randomUUID());
   const tiyin = parseSom(price);
   const product = goods.find((one) => one.sku === sku);
   const [cashier] = cashiers;
@@ -213,6 +214,9 @@ function SellOne({ goods }: { goods: readonly Schema<'ProductView'>[] }): ReactE
           cashier_id: cashier?.value ?? '',
         },
       }),
+    onError: (error) => {
+      if (error instanceof ApiProblem && error.status === 422) setKey(crypto.randomUUID());
+    },
     onSettled: done,
   });
   return (

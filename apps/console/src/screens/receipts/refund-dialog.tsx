@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api, type Receipt, type Schema } from '../../api/api.js';
+import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
@@ -98,7 +99,8 @@ interface SentRefund {
 
 /**
  * One key for one attempt to refund, kept in the tab: a repeat after a lost answer, also after a reload, finds the
- * refund that was made instead of making a second one.
+ * refund that was made instead of making a second one. Once it is known that none was made, the next one is another attempt: what the
+ * register has refused is kept under its key as refused.
  */
 function useRefund(id: string, onDone: () => void) {
   const client = useQueryClient();
@@ -113,6 +115,9 @@ function useRefund(id: string, onDone: () => void) {
         body,
         headers: { 'idempotency-key': key, prefer: 'wait=10' },
       });
+    },
+    onError: (error) => {
+      if (error instanceof ApiProblem && error.status === 422) forget();
     },
     onSuccess: () => {
       forget();
