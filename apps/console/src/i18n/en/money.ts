@@ -80,6 +80,7 @@ export const money = {
       charged_twice: 'The second charge is asked back; where that fails, end it on the payment’s page.',
       provider_differs: 'Compare with the provider’s cabinet, and decide on the payment’s page.',
       refund_open: 'The money is asked back until the provider gives it.',
+      refund_by_person: 'Have the provider give the money back, then decide on the payment’s page.',
       document_missing: 'It reports its document; where it does not, enter it on the payment’s page.',
     },
     kinds: {

@@ -80,6 +80,7 @@ export const money: MoneyWords = {
       charged_twice: 'Ikkinchi yechish qaytarib so‘raladi; bo‘lmasa, to‘lov sahifasida yakunlang.',
       provider_differs: 'Provayder kabineti bilan solishtiring va to‘lov sahifasida hal qiling.',
       refund_open: 'Provayder pulni qaytarguncha so‘raladi.',
+      refund_by_person: 'Provayder pulni qaytarishiga erishing, keyin to‘lov sahifasida hal qiling.',
       document_missing: 'U hujjatini xabar qiladi; aks holda uni to‘lov sahifasida kiriting.',
     },
     kinds: {

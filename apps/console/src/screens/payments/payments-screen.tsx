@@ -13,6 +13,7 @@ import { VirtualList, type Column } from '../../ui/virtual-list.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { PaymentRouting } from '../routing/payment-routing.js';
 import { Settlements } from '../settlements/settlements.js';
+import { adviceFor } from './advice.js';
 import { PaymentStatus } from './payment-status.js';
 
 type Payment = Schema<'PaymentSummary'>;
@@ -165,7 +166,7 @@ function Differences(): ReactElement {
               <Badge tone="warn">{payments.kinds[one.kind]}</Badge>
             </p>
             <p className="hint">
-              {payments.next}: <strong>{payments.actors[one.next_actor]}</strong> {payments.advice[one.kind]}{' '}
+              {payments.next}: <strong>{payments.actors[one.next_actor]}</strong> {payments.advice[adviceFor(one)]}{' '}
               {one.next_at !== null && <Time at={one.next_at} />}
             </p>
             <p className="hint">
