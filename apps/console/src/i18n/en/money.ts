@@ -96,6 +96,8 @@ export const money = {
     cancel: 'Cancel the payment',
     capture: 'Collect the money',
     retry: 'Try the step again',
+    changedMeanwhile:
+      'The payment has changed since this form was opened. Nothing was decided: close it, read the payment again, then decide.',
     resolve: 'Decide',
     outcome: 'What happened at the provider',
     outcomes: {

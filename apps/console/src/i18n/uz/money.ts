@@ -96,6 +96,8 @@ export const money: MoneyWords = {
     cancel: 'To‘lovni bekor qilish',
     capture: 'Pulni yechish',
     retry: 'Qadamni takrorlash',
+    changedMeanwhile:
+      'Bu oyna ochilgandan beri to‘lov o‘zgardi. Hech narsa hal qilinmadi: yoping, qayta ko‘rib chiqing va hal qiling.',
     resolve: 'Qaror qilish',
     outcome: 'Provayderda nima bo‘ldi',
     outcomes: {

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -80,12 +81,19 @@ interface Given {
 const NOTHING: Given = { reason: '', outcome: 'captured' };
 
 /** The operator's two need a reason; a decision also says what happened at the provider. */
-function ActionForm({ payment: { id }, action, onDone }: FormProps): ReactElement {
+function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
   const { payments: words, action: texts } = useWords();
   const client = useQueryClient();
+  const { id } = payment;
+  // What the person has before it, whatever is read while the form is open.
+  const [seen] = useState(payment);
   const [draft, change, clear] = useDraft<Given>(`payment:${action}:${id}`, NOTHING);
   const call = useMutation({
-    mutationFn: () => run(action, id, draft),
+    mutationFn: async () => {
+      if (action === 'resolve' && !(await isAsSeen(seen))) throw new ApiProblem(0, 'changed', words.changedMeanwhile);
+      await run(action, id, draft);
+    },
+    onError: () => client.invalidateQueries({ queryKey: ['payment', id] }),
     onSuccess: async () => {
       clear();
       for (const key of [['payment', id], ['payments'], ['payments-differences']]) {
@@ -129,6 +137,26 @@ function ActionForm({ payment: { id }, action, onDone }: FormProps): ReactElemen
       </div>
     </form>
   );
+}
+
+/**
+ * Whether a decision is still about what was read: the gateway knows the payment alone, not which of its parts was meant. Another
+ * person may have decided meanwhile, or this one whose answer was lost, and the next part may wait by now.
+ */
+async function isAsSeen(seen: Payment): Promise<boolean> {
+  return standOf(await api('get', '/v1/payments/{id}', { path: { id: seen.id } })) === standOf(seen);
+}
+
+function standOf({
+  status,
+  status_since: since,
+  refunded,
+  refunds,
+  receipt,
+  further_receipts: further,
+}: Payment): string {
+  const ofReceipts = [receipt, ...further].map(({ status: state, refunded: back }) => [state, back]);
+  return JSON.stringify([status, since, refunded, refunds, ofReceipts]);
 }
 
 async function run(action: Called, id: string, { reason, outcome }: Given): Promise<void> {
