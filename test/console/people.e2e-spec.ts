@@ -135,6 +135,38 @@ describeInBrowser('people before the console', () => {
     await page.getByText('typed before the end').waitFor();
   });
 
+  test('two tabs stay at two merchants: none goes on at the one that was chosen in the other', async () => {
+    const email = 'two-tabs@platform.uz';
+    const admin = await ConsolePerson.come(rig, prisma, email);
+    await admin.accept(await inviteByCommand(rig, email, 'platform_administrator'), 'Admin');
+    const { merchantId: first } = rig.system.merchant;
+    const { merchantId: second } = await rig.system.addMerchant();
+    const choose = async (page: Page, id: string): Promise<void> => {
+      await page.goto(`${rig.consoleUrl}/platform/${id}`);
+      await page.getByRole('button', { name: 'Show it in the console' }).click();
+      await page
+        .locator('select.merchant')
+        .and(page.locator(`:has(option[value="${id}"]:checked)`))
+        .waitFor();
+    };
+    /** Of what the tab asks for when it is read anew, as after a login over the screen. */
+    const merchantAskedFor = async (page: Page): Promise<string | null> => {
+      const asked = page.waitForRequest((request) => new URL(request.url()).pathname === '/v1/overview');
+      await page.reload();
+      return (await asked).headerValue('fgw-merchant');
+    };
+    await choose(admin.page, first);
+    const other = await admin.visitor.context.newPage();
+    await choose(other, second);
+    expect(await merchantAskedFor(admin.page)).toBe(first);
+    expect(await merchantAskedFor(other)).toBe(second);
+    // A new tab begins where one was chosen last.
+    const third = await admin.visitor.context.newPage();
+    await third.goto(rig.consoleUrl);
+    expect(await merchantAskedFor(third)).toBe(second);
+    await admin.visitor.end();
+  });
+
   test('from the platform’s invitation to the first test receipt, without anything but the console', async () => {
     const admin = await ConsolePerson.come(rig, prisma, 'admin@platform.uz');
     await admin.accept(await inviteByCommand(rig, 'admin@platform.uz', 'platform_administrator'), 'Admin');

@@ -75,9 +75,15 @@ async function credentialOf(ask: () => Promise<Credential | null>): Promise<Cred
   return credential.toJSON();
 }
 
-/** Who is here, in the merchant that was chosen last; null when no session is. */
+/** Who is here, in the merchant that this tab shows, or else the one that was chosen last; null when no session is. */
 export async function readMe(): Promise<Me | null> {
-  const chosen = localStorage.getItem(MERCHANT_KEY);
+  const me = await readMeAt(sessionStorage.getItem(MERCHANT_KEY) ?? localStorage.getItem(MERCHANT_KEY));
+  // From now on it is this tab's, whatever is chosen in others: what stands on its screens is of this merchant.
+  if (me?.kind === 'user') sessionStorage.setItem(MERCHANT_KEY, me.merchant?.id ?? WHOLE_PLATFORM);
+  return me;
+}
+
+async function readMeAt(chosen: string | null): Promise<Me | null> {
   try {
     const me = await askMe(chosen === WHOLE_PLATFORM ? null : chosen);
     const first = me.memberships?.[0]?.merchant.id;
@@ -90,7 +96,7 @@ export async function readMe(): Promise<Me | null> {
     // The user has lost the merchant that was chosen last.
     if (chosen === null || (error.code !== 'merchant_refused' && error.code !== 'invalid_header')) throw error;
     keepMerchant(null);
-    return readMe();
+    return readMeAt(null);
   }
 }
 
@@ -99,8 +105,11 @@ async function askMe(merchantId: string | null): Promise<Me> {
   return (await (await sendBare({ method: 'GET', path: '/v1/me' })).json()) as Me;
 }
 
+/** Of this tab, and of those that are opened from now on. */
 export function keepMerchant(id: string | null): void {
-  if (id === null) localStorage.removeItem(MERCHANT_KEY);
-  else localStorage.setItem(MERCHANT_KEY, id);
+  for (const storage of [sessionStorage, localStorage]) {
+    if (id === null) storage.removeItem(MERCHANT_KEY);
+    else storage.setItem(MERCHANT_KEY, id);
+  }
   callState.merchantId = id;
 }
