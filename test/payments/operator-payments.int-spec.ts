@@ -198,6 +198,9 @@ describe('is refused, and changes nothing', () => {
     [{ reason: 'no' }, '/reason'],
     [{ reason: undefined }, '/reason'],
     [{ outcome: 'authorized' }, '/outcome'],
+    [{ status_since: 'yesterday' }, '/status_since'],
+    [{ refunded: -1 }, '/refunded'],
+    [{ refunded: '0' }, '/refunded'],
   ])('without a reason or a known outcome: %o', async (more, pointer) => {
     const { id } = await manual();
     const answer = await resolve(id, 'captured', more);

@@ -104,6 +104,30 @@ describe.each([
   });
 });
 
+it('takes a decision that is repeated for one about the part that was read, not about the next', async () => {
+  const { id, receipt } = await sold({ provider: 'multicard', token: 'token-0001' });
+  await fixture.faults({ fault: 'drop_after', next: 1, path: '/partial' });
+  await refund(receipt.id, 1);
+  const read = await fixture.until(id, { status: 'manual' });
+  const decide = (outcome: string, { status_since, refunded }: Pick<typeof read, 'status_since' | 'refunded'>) =>
+    fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, {
+      ...{ outcome, reason: 'found in the cabinet', status_since, refunded },
+    });
+  await fixture.faults({ fault: 'drop_before', next: 1, path: '/partial' });
+  expect((await decide('part_refunded', read)).status).toBe(204);
+  await untilBack(id, PRICE);
+  await refund(receipt.id, 1);
+  const next = await fixture.until(id, { status: 'manual' });
+  for (const stale of [read, { ...next, refunded: read.refunded }, { ...next, status_since: read.status_since }]) {
+    const answer = await decide('part_refunded', stale);
+    expect([answer.status, answer.body.code]).toEqual([409, 'payment_changed']);
+  }
+  expect(await fixture.read(id)).toMatchObject({ status: 'manual', refunded: PRICE });
+  expect((await decide('captured', next)).status).toBe(204);
+  await untilBack(id, 2 * PRICE);
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: 2, refunded: 2 * PRICE }]);
+});
+
 it('decides on the part that is under way first, also when an older one has become due beside it', async () => {
   const { id, receipt } = await sold();
   fixture.register = 'sleeps';

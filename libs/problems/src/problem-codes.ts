@@ -125,6 +125,7 @@ export const PROBLEMS = {
   payment_not_settled: later(409, 'The money of the sale is still on its way', 5),
   refund_by_provider: never(409, 'Only the payment provider can give the money back'),
   partial_refund_unsupported: never(422, 'The payment provider gives back the whole sum only'),
+  payment_changed: never(409, 'The payment has changed since it was read'),
   payment_not_manual: never(409, 'The payment does not wait for a person'),
   cashier_unknown: never(422, 'Unknown cashier'),
   branch_unknown: never(422, 'Unknown branch'),

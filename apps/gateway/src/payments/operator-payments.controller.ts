@@ -1,9 +1,11 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { IsIn, IsString, MaxLength, MinLength } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min, MinLength } from 'class-validator';
+import { MAX_TIYIN } from '#fiscal-domain';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import { Scopes, StepUp } from '../http/scopes.js';
 import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
+import { IsTimestamp } from '../http/query-rules.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
 
@@ -18,6 +20,19 @@ class ReasonBody {
 class ResolveBody extends ReasonBody {
   @IsIn(PAYMENT_OUTCOMES)
   outcome!: PaymentOutcome;
+
+  /** As the payment showed it to whoever decides. With another one the decision may be about what came after it: 409. */
+  @IsOptional()
+  @IsString()
+  @IsTimestamp()
+  status_since?: string | null;
+
+  /** The same: what was back of the money, in tiyin. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_TIYIN)
+  refunded?: number | null;
 }
 
 class DocumentBody extends ReasonBody {

@@ -4,6 +4,7 @@ import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
+import { readTimestamp } from '../http/query-rules.js';
 import { missingPayment } from './missing-payment.js';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
@@ -20,8 +21,17 @@ export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
 type MovingOutcome = Exclude<PaymentOutcome, 'accepted'>;
 const MOVING = PAYMENT_OUTCOMES.filter((outcome) => outcome !== 'accepted');
 
+export interface PaymentDecision {
+  outcome: PaymentOutcome;
+  reason: string;
+  /** The payment as it was when it was read, where the caller says so. */
+  status_since?: string | null;
+  refunded?: number | null;
+}
+
 interface Locked extends ReceiptsOf {
   state: PaymentState;
+  state_since: Date;
   /** The saga has found that only a person can go on. */
   awaits_operator: boolean;
   /** It has been so for longer than the saga needs to find out. */
@@ -46,17 +56,18 @@ export class ResolvePayment {
     private readonly worker: PaymentWorker,
   ) {}
 
-  /** @throws Problem 404; 409 payment_not_manual; 422 for an outcome that this payment cannot have */
-  async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
+  /** @throws Problem 404; 409 payment_changed, payment_not_manual; 422 for an outcome that this payment cannot have */
+  async resolve(caller: Caller, id: string, decision: PaymentDecision): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, ${REFUNDED_AHEAD} AS ahead_tiyin, r.id AS receipt_id, r.device_id, r.status AS receipt_status,
+        SELECT p.state, p.state_since, p.flow, p.amount_tiyin, p.refunded_tiyin, ${REFUNDED_AHEAD} AS ahead_tiyin, r.id AS receipt_id, r.device_id, r.status AS receipt_status,
                ${FURTHER_RECEIPTS} AS further, p.awaits_operator, p.discrepancy,
                p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
                ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
       if (!row) throw await missingPayment(tx, caller.merchantId, id);
+      refuseIfChanged(row, decision);
       const { outcome, reason } = decision;
       if (outcome === 'accepted') await this.accept(tx, id, row);
       else await this.move(tx, id, row, { outcome, reason });
@@ -159,6 +170,17 @@ export class ResolvePayment {
 function isDifferent({ state, discrepancy }: Locked): boolean {
   const isObject = typeof discrepancy === 'object' && discrepancy !== null;
   return state === 'captured' && isObject && 'ours' in discrepancy;
+}
+
+/**
+ * A payment may wait for a person more than once: a decision that is repeated after a lost answer, or that another person has made
+ * already, would be about the part that waits by now, and say of it that it is back.
+ */
+function refuseIfChanged(row: Locked, { status_since: since = null, refunded = null }: PaymentDecision): void {
+  const isSince = since === null || readTimestamp(since)?.getTime() === row.state_since.getTime();
+  if (isSince && (refunded === null || BigInt(refunded) === row.refunded_tiyin)) return;
+  const now = `${row.state} since ${row.state_since.toISOString()}, with ${String(row.refunded_tiyin)} tiyin back`;
+  throw new Problem('payment_changed', `The payment is ${now}: read it again, and decide then.`);
 }
 
 function refuseUnlessManual(row: Locked, outcome: MovingOutcome): void {

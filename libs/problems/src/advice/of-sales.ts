@@ -115,6 +115,10 @@ export const OF_SALES = {
     'The money of the sale is still on its way.',
     'Repeat the refund under the same key after `Retry-After`.',
   ),
+  payment_changed: read(
+    'Since the payment was read it has another status, or more of it is back: the decision may be about what came after it.',
+    'Read the payment again; decide with the new `status_since` and `refunded` where something is still to be decided.',
+  ),
   payment_not_manual: read('The payment goes on by itself.', 'Read the payment; nothing is to be decided.'),
   provider_unknown: ask(
     'The merchant has no account at this provider.',

@@ -91,7 +91,7 @@ function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
   const call = useMutation({
     mutationFn: async () => {
       if (action === 'resolve' && !(await isAsSeen(seen))) throw new ApiProblem(0, 'changed', words.changedMeanwhile);
-      await run(action, id, draft);
+      await run(action, seen, draft);
     },
     onError: () => client.invalidateQueries({ queryKey: ['payment', id] }),
     onSuccess: async () => {
@@ -140,8 +140,8 @@ function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
 }
 
 /**
- * Whether a decision is still about what was read: the gateway knows the payment alone, not which of its parts was meant. Another
- * person may have decided meanwhile, or this one whose answer was lost, and the next part may wait by now.
+ * Whether a decision is still about what was read, its receipts and refunds among it. Another person may have decided meanwhile, or
+ * this one whose answer was lost, and the next part may wait by now.
  */
 async function isAsSeen(seen: Payment): Promise<boolean> {
   return standOf(await api('get', '/v1/payments/{id}', { path: { id: seen.id } })) === standOf(seen);
@@ -159,7 +159,8 @@ function standOf({
   return JSON.stringify([status, since, refunded, refunds, ofReceipts]);
 }
 
-async function run(action: Called, id: string, { reason, outcome }: Given): Promise<void> {
+async function run(action: Called, seen: Payment, { reason, outcome }: Given): Promise<void> {
+  const { id, status_since, refunded } = seen;
   const path = { id };
   switch (action) {
     case 'cancel':
@@ -169,6 +170,10 @@ async function run(action: Called, id: string, { reason, outcome }: Given): Prom
     case 'retry':
       return void (await api('post', '/v1/operator/payments/{id}/retry', { path, body: { reason } }));
     case 'resolve':
-      return void (await api('post', '/v1/operator/payments/{id}/resolve', { path, body: { outcome, reason } }));
+      // Compared once more under the payment's lock: what changes between the reading and the call counts, too.
+      return void (await api('post', '/v1/operator/payments/{id}/resolve', {
+        path,
+        body: { outcome, reason, status_since, refunded },
+      }));
   }
 }
