@@ -74,36 +74,36 @@ export interface Api {
 export function apiOf({ send }: Pick<Transport, 'send'>): Api {
   return {
     request: async (method, path, parameters, options) =>
-      (await send(callOf(method, path, parameters, options))) as never,
+      send(callOf(method, path, parameters, options)) as Promise<never>,
 
     repeat: async (path, parameters, options) => {
       const { headers, waitS } = options ?? {};
       const call = callOf('POST', path, parameters, options);
-      return (await send({ ...call, headers: { ...call.headers, ...headers }, waitS, isRepeatable: true })) as never;
+      return send({ ...call, headers: { ...call.headers, ...headers }, waitS, isRepeatable: true }) as Promise<never>;
     },
 
     list: (path, parameters, options) => {
       const { query, ...rest } = parameters as AnyParameters;
       const { cursor = null, ...filters } = (query ?? {}) as { cursor?: string | null };
       const fetchPage = async (at: string | null): Promise<never> =>
-        (await send(callOf('GET', path, { ...rest, query: { ...filters, cursor: at } }, options))) as never;
+        send(callOf('GET', path, { ...rest, query: { ...filters, cursor: at } }, options)) as Promise<never>;
       return new PagedList(fetchPage, cursor);
     },
 
     download: async (path, parameters, options) => {
       const call = callOf('GET', path, parameters, options);
-      return (await send({ ...call, read: 'response', headers: ANY })) as Response;
+      return send({ ...call, read: 'response', headers: ANY }) as Promise<Response>;
     },
 
     upload: async (path, { content, contentType }, query = {}, options) => {
       const body = typeof content === 'string' ? bytesOf(content) : (Uint8Array.from(content) as Bytes);
       const call = callOf('POST', path, { query }, options);
-      return (await send({ ...call, body, headers: { 'content-type': contentType } })) as never;
+      return send({ ...call, body, headers: { 'content-type': contentType } }) as Promise<never>;
     },
 
     open: async (path, options) => {
       const call = { method: 'GET', path, headers: ANY, isRepeatable: true, isPublic: true } as const;
-      return (await send({ ...call, read: 'response', options })) as Response;
+      return send({ ...call, read: 'response', options }) as Promise<Response>;
     },
   };
 }

@@ -113,12 +113,12 @@ export function operationOf(name: string, line: string): [kind: string, path: st
 
 function call(api: AnyApi, kind: string, path: string, given: unknown[]): unknown {
   const names = path.match(/(?<=\{)\w+/g) ?? [];
-  const place = { path: Object.fromEntries(names.map((name) => [name, given.shift()])) };
-  const query = kind === 'READ' || kind === 'LIST' || kind === 'FILE' ? given.shift() : undefined;
-  if (kind === 'LIST') return api.list(path, { ...place, query }, given[0]);
-  if (kind === 'READ') return api.request('GET', path, { ...place, query }, given[0]);
-  if (kind === 'FILE') return api.download(path, { ...place, query }, given[0]);
-  if (kind === 'DO') return api.request('POST', path, place, given[0]);
-  const body = kind === 'GET' || kind === 'DELETE' ? undefined : (given.shift() ?? {});
-  return api.request(kind as Method, path, { ...place, body }, given[0]);
+  const parameters: Record<string, unknown> = { path: Object.fromEntries(names.map((name) => [name, given.shift()])) };
+  if (/^(READ|LIST|FILE)$/.test(kind)) parameters['query'] = given.shift();
+  if (/^P/.test(kind)) parameters['body'] = given.shift() ?? {};
+  const [options] = given;
+  if (kind === 'LIST') return api.list(path, parameters, options);
+  if (kind === 'FILE') return api.download(path, parameters, options);
+  const method = kind === 'READ' ? 'GET' : kind === 'DO' ? 'POST' : kind;
+  return api.request(method as Method, path, parameters, options);
 }
