@@ -39,8 +39,3 @@ const SETTLED: Readonly<Record<SettledReceipt['status'], true>> = {
 export function isSettled(receipt: Receipt): receipt is SettledReceipt {
   return receipt.status in SETTLED;
 }
-
-/** The description says the same of a receipt, in one type with fields that may be null. */
-export function asReceipt(view: ReceiptView): Receipt {
-  return view as Receipt;
-}

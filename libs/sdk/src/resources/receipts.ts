@@ -3,7 +3,7 @@ import type { BodyOf, FiltersOf, Schema } from '../api-types.js';
 import { sleep } from '../clock.js';
 import { FiscalGatewayError, UsageError } from '../errors.js';
 import type { PagedList } from '../pages.js';
-import { asReceipt, isSettled, type Receipt, type SettledReceipt } from '../receipt-states.js';
+import { isSettled, type Receipt, type SettledReceipt } from '../receipt-states.js';
 import type { CallOptions } from '../transport.js';
 import { resourceOf, type Resource } from './resource.js';
 
@@ -72,7 +72,7 @@ export class Receipts {
   create(sale: SaleBody & Named, options?: SaleOptions): Promise<Receipt>;
   async create(sale: SaleBody, options: SaleOptions = {}): Promise<Receipt> {
     assertNamed(sale, options);
-    return asReceipt(await this.api.repeat('/v1/receipts', { body: sale }, waiting(options)));
+    return this.api.repeat('/v1/receipts', { body: sale }, waiting(options)) as Promise<Receipt>;
   }
 
   /** Takes a sale back, in part or wholly (`{}` or nothing: everything that is left). */
@@ -81,11 +81,11 @@ export class Receipts {
   async refund(saleId: string, refund: RefundBody = {}, options: SaleOptions = {}): Promise<Receipt> {
     assertNamed(refund, options);
     const parameters = { path: { id: saleId }, body: refund };
-    return asReceipt(await this.api.repeat('/v1/receipts/{id}/refunds', parameters, waiting(options)));
+    return this.api.repeat('/v1/receipts/{id}/refunds', parameters, waiting(options)) as Promise<Receipt>;
   }
 
-  async get(id: string, options?: CallOptions): Promise<Receipt> {
-    return asReceipt(await this.api.request('GET', '/v1/receipts/{id}', { path: { id } }, options));
+  get(id: string, options?: CallOptions): Promise<Receipt> {
+    return this.api.request('GET', '/v1/receipts/{id}', { path: { id } }, options) as Promise<Receipt>;
   }
 
   /**
@@ -115,8 +115,8 @@ export class Receipts {
   }
 
   /** Takes a receipt that was not sent yet out of its lane. */
-  async cancel(id: string, options?: CallOptions): Promise<Receipt> {
-    return asReceipt(await this.api.repeat('/v1/receipts/{id}/cancel', { path: { id } }, options));
+  cancel(id: string, options?: CallOptions): Promise<Receipt> {
+    return this.api.repeat('/v1/receipts/{id}/cancel', { path: { id } }, options) as Promise<Receipt>;
   }
 
   /** All checks of a sale, and what it would become; nothing is stored. */
