@@ -79,24 +79,27 @@ export class Transport {
     const signal = call.options?.signal;
     const begunMs = performance.now();
     let hasNewToken = false;
+    let isLost = false;
     for (let attempts = 1; ; attempts += 1) {
-      const { token, headers, body } = await prepare();
+      let prepared: Prepared;
+      try {
+        prepared = await prepare();
+      } catch (cause) {
+        signal?.throwIfAborted();
+        // Without a token nothing is sent, and what was sent before may have been done: both are told as the call's own fate.
+        if (isLost || cause instanceof ConnectionError) return { kind: 'no_answer', cause, attempts };
+        throw cause;
+      }
+      const { token, headers } = prepared;
       const info = this.#begin(call, url, attempts);
       if (info.traceparent !== null) headers['traceparent'] = info.traceparent;
       const sentMs = performance.now();
-      const { method } = call;
-      const outcome = await exchange(settings.fetch, {
-        method,
-        url,
-        headers,
-        body,
-        timeoutMs,
-        signal,
-        read: call.read,
-      });
+      const { method, read } = call;
+      const outcome = await exchange(settings.fetch, { ...prepared, method, url, timeoutMs, signal, read });
       const response = responseInfo(info, outcome, performance.now() - sentMs);
       this.#notify('onResponse', response);
       if (outcome.kind === 'done') return { ...outcome, attempts };
+      isLost ||= outcome.kind === 'no_answer';
       if (!hasNewToken && token !== null && isTokenRefused(outcome)) {
         this.tokens.forget(token);
         hasNewToken = true;
@@ -170,9 +173,15 @@ export class Transport {
     const what = `${method} ${path.split('?')[0]}`;
     if (outcome.kind === 'refused') return new ProblemError({ ...outcome, what, idempotencyKey });
     const { attempts, cause } = outcome;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return new ConnectionError(`${what} brought no answer: ${reason}`, { attempts, idempotencyKey, cause });
+    return new ConnectionError(`${what} brought no answer: ${reasonOf(cause)}`, { attempts, idempotencyKey, cause });
   }
+}
+
+/** `fetch failed` says nothing; the code of its cause does. */
+function reasonOf(cause: unknown): string {
+  const { message = String(cause), cause: inner } = (cause ?? {}) as Error;
+  const { code } = (inner ?? {}) as { code?: string };
+  return code === undefined ? message : `${message} (${code})`;
 }
 
 function isTokenRefused(outcome: Failed): boolean {

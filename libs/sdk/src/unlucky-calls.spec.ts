@@ -38,6 +38,13 @@ const sale = {
   cashier_id: 'c',
 };
 
+const KEYED = { idempotencyKey: 'sale-1' };
+
+function problem(status: number, code: string): Fate {
+  const body = { type: code, title: code, status, detail: code, code, retryable: false, request_id: 'r', errors: [] };
+  return () => Response.json(body, { status });
+}
+
 describe('what is sent', () => {
   test('a key that is null is none: such a sale is not sent, and so not repeated', async () => {
     const { fgw, seen } = clientOf([lost]);
@@ -46,5 +53,42 @@ describe('what is sent', () => {
     await expect(fgw.receipts.refund('rcp_1', {}, unnamed)).rejects.toThrow(UsageError);
     await expect(fgw.payments.create(sale, unnamed)).rejects.toThrow(UsageError);
     expect(seen).toEqual([]);
+  });
+});
+
+describe('a sale of which nobody knows', () => {
+  const UNKNOWN = { name: 'ConnectionError', idempotencyKey: 'sale-1' };
+
+  test('its error has the key where the gateway is away altogether, and says why', async () => {
+    const { fgw, seen } = clientOf([], {}, [lost, lost, lost]);
+    await expect(fgw.receipts.create(sale, KEYED)).rejects.toMatchObject({
+      ...UNKNOWN,
+      message: 'POST /v1/receipts brought no answer: POST /oauth/token brought no answer: fetch failed (ECONNRESET)',
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test('it has the key where no token comes for the repeat', async () => {
+    const { fgw, seen } = clientOf([lost, problem(401, 'invalid_token')], {}, [freshToken, lost, lost, lost]);
+    await expect(fgw.receipts.create(sale, KEYED)).rejects.toMatchObject(UNKNOWN);
+    expect(seen).toHaveLength(2);
+    const refusing: Fate = () => Response.json({ error: 'invalid_client' }, { status: 401 });
+    const ended = clientOf([lost, problem(401, 'invalid_token')], {}, [freshToken, refusing]);
+    await expect(ended.fgw.receipts.create(sale, KEYED)).rejects.toMatchObject(UNKNOWN);
+  });
+
+  test('it has the key where the repeat cannot be signed; what was never sent fails with the signer’s own error', async () => {
+    let isAway = false;
+    const sign = async () => {
+      if (isAway) throw new Error('the HSM is away');
+      return new Uint8Array(64);
+    };
+    const losing: Fate = (init) => {
+      isAway = true;
+      return lost(init);
+    };
+    const { fgw } = clientOf([losing], { signing: { keyId: 'key_1', algorithm: 'ed25519', sign } });
+    await expect(fgw.receipts.create(sale, KEYED)).rejects.toMatchObject(UNKNOWN);
+    await expect(fgw.receipts.create(sale, KEYED)).rejects.toThrow(/^the HSM is away$/);
   });
 });
