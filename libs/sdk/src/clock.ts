@@ -1,8 +1,15 @@
+/** The longest that a timer can be set to, 24 days; one that is set to more rings at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+function ring(after: () => void, ms: number): ReturnType<typeof setTimeout> {
+  return setTimeout(after, Math.min(ms, LONGEST_MS));
+}
+
 /** Waits; an aborted wait rejects with the signal's reason. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const time = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+    timer = ring(resolve, ms);
   });
   return unlessAborted(time, signal).finally(() => clearTimeout(timer));
 }
@@ -36,7 +43,7 @@ export interface Limit {
 export function limitedTo(ms: number, signal: AbortSignal | undefined): Limit {
   const controller = new AbortController();
   let isTimedOut = false;
-  const timer = setTimeout(() => {
+  const timer = ring(() => {
     isTimedOut = true;
     controller.abort();
   }, ms);

@@ -40,7 +40,8 @@ export async function exchange(fetch: typeof globalThis.fetch, request: OneReque
     if (response.ok && read === 'response') release = limit.stopTimer;
     return await outcomeOf(response, read);
   } catch (error) {
-    if (signal?.aborted) throw error;
+    // What was being read when it came rejects with an error of the runtime's own.
+    signal?.throwIfAborted();
     return { kind: 'no_answer', cause: limit.isTimedOut() ? new Error(`No answer within ${timeoutMs} ms.`) : error };
   } finally {
     release();
@@ -53,7 +54,7 @@ async function outcomeOf(response: Response, read: OneRequest['read']): Promise<
   const requestId = headers.get('x-request-id');
   if (response.ok && read === 'response') return { kind: 'done', status, requestId, value: response };
   const text = await response.text();
-  if (response.ok) return { kind: 'done', status, requestId, value: text === '' ? undefined : JSON.parse(text) };
+  if (response.ok) return { kind: 'done', status, requestId, value: status === 204 ? undefined : JSON.parse(text) };
   const body = parseOrNull(text);
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'));
   const problem = isProblem(body) ? body : null;

@@ -1,4 +1,5 @@
 // Promise: whatever goes wrong on the way of a call, it is not sent more often than it may be, and its error says what has to be known.
+import { setTimeout as delay } from 'node:timers/promises';
 import { FiscalGateway, UsageError, type ClientOptions } from './index.js';
 
 /** What the wire does with one request. */
@@ -56,6 +57,14 @@ describe('what is sent', () => {
   });
 });
 
+test('an answer that says nothing is none: the sale is repeated under its key', async () => {
+  const { fgw, seen } = clientOf([() => new Response('', { status: 200 })]);
+  await expect(fgw.receipts.create(sale, KEYED)).resolves.toMatchObject({ status: 'registered' });
+  expect(seen).toHaveLength(2);
+  const removed = clientOf([() => new Response(null, { status: 204 })]);
+  await expect(removed.fgw.webhooks.remove('whk_1')).resolves.toBeUndefined();
+});
+
 describe('a sale of which nobody knows', () => {
   const UNKNOWN = { name: 'ConnectionError', idempotencyKey: 'sale-1' };
 
@@ -90,5 +99,50 @@ describe('a sale of which nobody knows', () => {
     const { fgw } = clientOf([losing], { signing: { keyId: 'key_1', algorithm: 'ed25519', sign } });
     await expect(fgw.receipts.create(sale, KEYED)).rejects.toMatchObject(UNKNOWN);
     await expect(fgw.receipts.create(sale, KEYED)).rejects.toThrow(/^the HSM is away$/);
+  });
+});
+
+describe('time', () => {
+  /** Nothing comes; the call ends when its time is up. */
+  const silent: Fate = ({ signal }) =>
+    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+  const accepted: Fate = () => Response.json({ id: 'rcp_1', status: 'accepted' });
+
+  test('an attempt without a limit is not sent again at once', async () => {
+    const slow: Fate = (init) => Promise.race([silent(init), delay(100).then(() => registered(init))]);
+    const { fgw, seen } = clientOf([slow], { attemptTimeoutMs: Infinity });
+    await expect(fgw.receipts.create(sale, KEYED)).resolves.toMatchObject({ status: 'registered' });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('waiting for a receipt ends in time, also where the gateway says nothing any more, and with the state that was read last', async () => {
+    const { fgw } = clientOf([accepted, silent]);
+    const begunMs = performance.now();
+    const waiting = fgw.receipts.waitUntilFinal('rcp_1', { timeoutMs: 500 });
+    await expect(waiting).rejects.toMatchObject({ name: 'WaitTimeoutError', receipt: { status: 'accepted' } });
+    expect(performance.now() - begunMs).toBeLessThan(5_000);
+  });
+
+  test('waiting ends with the caller’s signal, and with a refusal', async () => {
+    const stop = new AbortController();
+    const onState = () => stop.abort(new Error('enough'));
+    const waiting = clientOf([accepted]).fgw.receipts.waitUntilFinal('rcp_1', { signal: stop.signal, onState });
+    await expect(waiting).rejects.toThrow(/^enough$/);
+    const refused = clientOf([accepted, problem(403, 'insufficient_scope')]).fgw.receipts.waitUntilFinal('rcp_1');
+    await expect(refused).rejects.toMatchObject({ code: 'insufficient_scope' });
+  });
+
+  test('a call that is aborted while its answer arrives rejects with the reason of its signal', async () => {
+    const stalled: Fate = ({ signal }) => {
+      const body = new ReadableStream({
+        start: (controller) => signal?.addEventListener('abort', () => controller.error(new Error('of the runtime'))),
+      });
+      return new Response(body, { status: 200 });
+    };
+    const stop = new AbortController();
+    const reading = clientOf([stalled]).fgw.receipts.get('rcp_1', { signal: stop.signal });
+    await delay(20);
+    stop.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow(/^enough$/);
   });
 });

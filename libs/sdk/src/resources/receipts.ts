@@ -1,6 +1,6 @@
 import type { Api, WriteOptions } from '../api.js';
 import type { BodyOf, FiltersOf, Schema } from '../api-types.js';
-import { sleep } from '../clock.js';
+import { limitedTo, sleep } from '../clock.js';
 import { FiscalGatewayError, UsageError } from '../errors.js';
 import type { PagedList } from '../pages.js';
 import { isSettled, type Receipt, type SettledReceipt } from '../receipt-states.js';
@@ -94,15 +94,22 @@ export class Receipts {
    */
   async waitUntilFinal(id: string, options: WaitOptions = {}): Promise<SettledReceipt> {
     const { timeoutMs = WAIT_TIMEOUT_MS, onState, ...rest } = options;
-    const begunMs = performance.now();
-    for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(SLOWEST_POLL_MS, pollMs * 1.5)) {
-      const receipt = await this.get(id, rest);
-      onState?.(receipt);
-      if (isSettled(receipt)) return receipt;
-      // Half of it is drawn, so that callers who began together spread.
-      const waitMs = pollMs * (0.5 + Math.random() / 2);
-      if (performance.now() - begunMs + waitMs > timeoutMs) throw new WaitTimeoutError(receipt);
-      await sleep(waitMs, rest.signal);
+    const { signal, isTimedOut, release } = limitedTo(timeoutMs, rest.signal);
+    try {
+      let receipt = await this.get(id, rest);
+      for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(SLOWEST_POLL_MS, pollMs * 1.5)) {
+        onState?.(receipt);
+        if (isSettled(receipt)) return receipt;
+        try {
+          // Half of it is drawn, so that callers who began together spread.
+          await sleep(pollMs * (0.5 + Math.random() / 2), signal);
+          receipt = await this.get(id, { ...rest, signal });
+        } catch (error) {
+          throw isTimedOut() ? new WaitTimeoutError(receipt) : error;
+        }
+      }
+    } finally {
+      release();
     }
   }
 
@@ -128,8 +135,7 @@ export class Receipts {
   async batch(sales: readonly (SaleBody & Named)[], options?: CallOptions): Promise<BatchEntry[]> {
     if (sales.some(({ external_id: name }) => !name))
       throw new UsageError('Each sale of a batch needs an external_id.');
-    const body = { receipts: sales.map((sale) => ({ ...sale })) };
-    const { data } = await this.api.repeat('/v1/receipts/batch', { body }, options);
+    const { data } = await this.api.repeat('/v1/receipts/batch', { body: { receipts: sales as never } }, options);
     return data as BatchEntry[];
   }
 }
