@@ -146,3 +146,19 @@ describe('time', () => {
     await expect(reading).rejects.toThrow(/^enough$/);
   });
 });
+
+describe('the stream of events', () => {
+  const away: Fate = () => new Response('<h1>Bad gateway</h1>', { status: 502 });
+  const event: Fate = () => new Response('id: a\n\nid: b\ndata: {"id":"evt_1"}\n\n');
+
+  test('waits for a gateway that is away, whoever says so, and ends with a refusal', async () => {
+    const { fgw, seen } = clientOf([event, away, away, away, event, problem(403, 'insufficient_scope')]);
+    const places: string[] = [];
+    const reading = (async () => {
+      for await (const { cursor } of fgw.events.stream()) places.push(cursor);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(places).toEqual(['b', 'b']);
+    expect(seen.slice(1).every((address) => address.endsWith('?cursor=b'))).toBe(true);
+  });
+});

@@ -86,7 +86,7 @@ export class Events {
 
   /**
    * What happens from now on, or from the cursor on, within a second: server-sent events, connected again by itself from the cursor, so
-   * that nothing is missed and nothing comes twice. Ends by the signal alone, or by a refusal.
+   * that nothing is missed and nothing comes twice, however long the gateway is away. Ends by the signal alone, or by a refusal.
    */
   async *stream(
     filters: EventFilters = {},
@@ -97,9 +97,7 @@ export class Events {
       try {
         const query = queryOf({ ...filters, cursor });
         const answer = await this.api.download('/v1/events/stream', { query }, options);
-        if (answer.body === null)
-          throw new ConnectionError('The stream has no body.', { attempts: 1, idempotencyKey: null, cause: null });
-        for await (const { id, data } of eventFrames(answer.body)) {
+        for await (const { id, data } of eventFrames(answer)) {
           cursor = id ?? cursor;
           if (data !== null && id !== null) yield { event: JSON.parse(data) as FiscalEvent, cursor: id };
         }
@@ -111,9 +109,10 @@ export class Events {
   }
 }
 
-/** The connection broke off; what was refused stays refused. */
+/** The connection broke off, or the gateway is away behind a proxy that answers; what was refused stays refused. */
 function isLost(error: unknown): boolean {
-  return error instanceof ConnectionError || error instanceof TypeError;
+  const { status = 0 } = error as { status?: number };
+  return error instanceof ConnectionError || error instanceof TypeError || status === 429 || status >= 500;
 }
 
 function queryOf({ types, subjectId, cursor }: EventFilters): { type?: string; subject_id?: string; cursor?: string } {
