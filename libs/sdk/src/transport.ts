@@ -161,12 +161,10 @@ export class Transport {
 
   /** A hook must not turn a sale that was made into an error. */
   #notify<Name extends keyof Hooks>(name: Name, info: Parameters<NonNullable<Hooks[Name]>>[0]): void {
-    try {
-      (this.#settings.hooks[name] as ((one: typeof info) => void) | undefined)?.(info);
-    } catch (error) {
+    (async () => this.#settings.hooks[name]?.(info as never))().catch((error: unknown) => {
       // eslint-disable-next-line no-console -- the caller's own code failed, and there is no other way to report it
       console.error(`fiscal-gateway: the hook ${name} failed`, error);
-    }
+    });
   }
 
   #errorOf(outcome: Failed & { attempts: number }, { method, path, idempotencyKey = null }: Call): Error {
@@ -179,9 +177,8 @@ export class Transport {
 
 /** `fetch failed` says nothing; the code of its cause does. */
 function reasonOf(cause: unknown): string {
-  const { message = String(cause), cause: inner } = (cause ?? {}) as Error;
-  const { code } = (inner ?? {}) as { code?: string };
-  return code === undefined ? message : `${message} (${code})`;
+  const { message = String(cause), cause: inner } = (cause ?? {}) as Error & { cause?: { code?: string } | null };
+  return inner?.code ? `${message} (${inner.code})` : message;
 }
 
 function isTokenRefused(outcome: Failed): boolean {
@@ -206,7 +203,6 @@ function responseInfo(info: RequestInfo, outcome: Outcome, durationMs: number): 
 
 function oauthErrorOf(outcome: Failed): OAuthError | null {
   if (outcome.kind !== 'refused') return null;
-  const { error, error_description: description } = (outcome.body ?? {}) as Record<string, unknown>;
-  if (typeof error !== 'string') return null;
-  return new OAuthError(error, outcome.status, typeof description === 'string' ? description : '');
+  const { error, error_description: description = '' } = (outcome.body ?? {}) as Record<string, unknown>;
+  return typeof error === 'string' ? new OAuthError(error, outcome.status, String(description)) : null;
 }

@@ -1,5 +1,7 @@
 // Promise: whatever goes wrong on the way of a call, it is not sent more often than it may be, and its error says what has to be known.
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { until } from '../../runtime/src/testing/until.js';
 import { FiscalGateway, UsageError, type ClientOptions } from './index.js';
 
 /** What the wire does with one request. */
@@ -161,4 +163,31 @@ describe('the stream of events', () => {
     expect(places).toEqual(['b', 'b']);
     expect(seen.slice(1).every((address) => address.endsWith('?cursor=b'))).toBe(true);
   });
+});
+
+test('a hook that fails later changes nothing, and keeps what it belongs to', async () => {
+  const printed = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+  class Log {
+    readonly lines: string[] = [];
+
+    async onResponse({ path }: { path: string }): Promise<void> {
+      this.lines.push(path);
+      await delay(1);
+      throw new Error('the collector is away');
+    }
+  }
+  try {
+    const hooks = new Log();
+    const { fgw } = clientOf([], { hooks });
+    await expect(fgw.receipts.create(sale, KEYED)).resolves.toMatchObject({ status: 'registered' });
+    // What nobody catches would end the program.
+    await until(
+      'it was printed',
+      () => Promise.resolve(printed.mock.calls.length),
+      (calls) => calls === 2,
+    );
+    expect(hooks.lines).toEqual(['/oauth/token', '/v1/receipts']);
+  } finally {
+    printed.mockRestore();
+  }
 });
