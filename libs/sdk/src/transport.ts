@@ -86,7 +86,7 @@ export class Transport {
         prepared = await prepare();
       } catch (cause) {
         signal?.throwIfAborted();
-        // Without a token nothing is sent, and what was sent before may have been done: both are told as the call's own fate.
+        // Without a token nothing is sent, and what was sent before may have been done: both are the call's own fate.
         if (isLost || cause instanceof ConnectionError) return { kind: 'no_answer', cause, attempts };
         throw cause;
       }
@@ -161,7 +161,7 @@ export class Transport {
 
   /** A hook must not turn a sale that was made into an error. */
   #notify<Name extends keyof Hooks>(name: Name, info: Parameters<NonNullable<Hooks[Name]>>[0]): void {
-    (async () => this.#settings.hooks[name]?.(info as never))().catch((error: unknown) => {
+    (async () => await this.#settings.hooks[name]?.(info as never))().catch((error: unknown) => {
       // eslint-disable-next-line no-console -- the caller's own code failed, and there is no other way to report it
       console.error(`fiscal-gateway: the hook ${name} failed`, error);
     });

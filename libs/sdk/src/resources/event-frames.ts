@@ -10,7 +10,11 @@ export interface EventFrame {
 const SILENT_MS = 45_000;
 
 /** The frames of an answer until it ends, is lost, or says nothing any more. A frame that was cut off is none. */
-export async function* eventFrames({ body }: Response): AsyncGenerator<EventFrame, void, undefined> {
+export async function* eventFrames({
+  body,
+}: {
+  body: ReadableStream<Uint8Array> | null;
+}): AsyncGenerator<EventFrame, void, undefined> {
   if (body === null) return;
   const reader = body.getReader();
   const decoder = new TextDecoder();
