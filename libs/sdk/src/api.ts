@@ -131,7 +131,8 @@ function filled(template: string, names: object): string {
   const values = names as Readonly<Record<string, unknown>>;
   return template.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = values[name];
-    if (typeof value === 'string' && value !== '') return encodeURIComponent(value);
+    // `.` and `..` would name another path.
+    if (typeof value === 'string' && !/^\.{0,2}$/.test(value)) return encodeURIComponent(value);
     throw new UsageError(`${name} is missing in ${template}.`);
   });
 }

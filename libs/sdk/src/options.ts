@@ -40,9 +40,9 @@ export interface RetryInfo extends ResponseInfo {
 
 /** For logs and metrics. They are called in the middle of a call; what they throw is printed and changes nothing. */
 export interface Hooks {
-  onRequest?: (info: RequestInfo) => void;
-  onResponse?: (info: ResponseInfo) => void;
-  onRetry?: (info: RetryInfo) => void;
+  onRequest?: (info: RequestInfo) => unknown;
+  onResponse?: (info: ResponseInfo) => unknown;
+  onRetry?: (info: RetryInfo) => unknown;
 }
 
 export interface ClientOptions {
@@ -77,7 +77,8 @@ const ATTEMPT_TIMEOUT_MS = 30_000;
 export function readOptions(options: ClientOptions): Settings {
   const { credentials = null, signing = null, hooks = {}, traceparent = () => undefined } = options;
   const { retry, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = options;
-  if (!/^https?:\/\//.test(options.baseUrl)) throw new UsageError('baseUrl must be an http or https address.');
+  if (!/^https?:/.test(options.baseUrl) || !URL.canParse(options.baseUrl))
+    throw new UsageError('baseUrl must be an http or https address.');
   const hasSecret = signing !== null || (credentials !== null && typeof credentials !== 'function');
   if (hasSecret && 'document' in globalThis) {
     throw new UsageError('A page in a browser must hold no secret: pass a function that brings a token.');

@@ -32,10 +32,7 @@ export class PagedList<Page extends AnyPage> implements AsyncIterable<ItemOf<Pag
   /** At most so many, for lists that are known to be short. */
   async toArray({ limit }: { limit: number }): Promise<ItemOf<Page>[]> {
     const found: ItemOf<Page>[] = [];
-    for await (const one of this) {
-      if (found.length >= limit) break;
-      found.push(one);
-    }
+    if (limit > 0) for await (const one of this) if (found.push(one) >= limit) break;
     return found;
   }
 }

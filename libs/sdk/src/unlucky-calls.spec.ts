@@ -57,6 +57,24 @@ describe('what is sent', () => {
     await expect(fgw.payments.create(sale, unnamed)).rejects.toThrow(UsageError);
     expect(seen).toEqual([]);
   });
+
+  test('an id of dots would be another path, and an address must be one', async () => {
+    const { fgw, seen } = clientOf([]);
+    for (const id of ['', '.', '..']) await expect(fgw.receipts.get(id)).rejects.toThrow(UsageError);
+    expect(seen).toEqual([]);
+    for (const baseUrl of ['https://', 'https://two words.example', 'ftp://gateway.example', 'gateway.example'])
+      expect(() => new FiscalGateway({ baseUrl })).toThrow(UsageError);
+  });
+
+  test('no page is asked for beyond what is wanted', async () => {
+    const page: Fate = () => Response.json({ data: [{ id: 'rcp_1' }, { id: 'rcp_2' }], next_cursor: 'more' });
+    const { fgw, seen } = clientOf([page, page, page]);
+    await expect(fgw.receipts.list().toArray({ limit: 2 })).resolves.toHaveLength(2);
+    expect(seen).toHaveLength(1);
+    await expect(fgw.receipts.list().toArray({ limit: 3 })).resolves.toHaveLength(3);
+    await expect(fgw.receipts.list().toArray({ limit: 0 })).resolves.toEqual([]);
+    expect(seen).toHaveLength(3);
+  });
 });
 
 test('an answer that says nothing is none: the sale is repeated under its key', async () => {
@@ -67,7 +85,7 @@ test('an answer that says nothing is none: the sale is repeated under its key', 
   await expect(removed.fgw.webhooks.remove('whk_1')).resolves.toBeUndefined();
 });
 
-describe('a sale of which nobody knows', () => {
+describe('a sale of which it is not known whether it was made', () => {
   const UNKNOWN = { name: 'ConnectionError', idempotencyKey: 'sale-1' };
 
   test('its error has the key where the gateway is away altogether, and says why', async () => {
@@ -90,10 +108,7 @@ describe('a sale of which nobody knows', () => {
 
   test('it has the key where the repeat cannot be signed; what was never sent fails with the signer’s own error', async () => {
     let isAway = false;
-    const sign = async () => {
-      if (isAway) throw new Error('the HSM is away');
-      return new Uint8Array(64);
-    };
+    const sign = () => (isAway ? Promise.reject(new Error('the HSM is away')) : Promise.resolve(new Uint8Array(64)));
     const losing: Fate = (init) => {
       isAway = true;
       return lost(init);
@@ -153,7 +168,7 @@ describe('the stream of events', () => {
   const away: Fate = () => new Response('<h1>Bad gateway</h1>', { status: 502 });
   const event: Fate = () => new Response('id: a\n\nid: b\ndata: {"id":"evt_1"}\n\n');
 
-  test('waits for a gateway that is away, whoever says so, and ends with a refusal', async () => {
+  test('waits for a gateway that is away, also where a proxy says so, and ends with a refusal', async () => {
     const { fgw, seen } = clientOf([event, away, away, away, event, problem(403, 'insufficient_scope')]);
     const places: string[] = [];
     const reading = (async () => {
@@ -180,7 +195,7 @@ test('a hook that fails later changes nothing, and keeps what it belongs to', as
     const hooks = new Log();
     const { fgw } = clientOf([], { hooks });
     await expect(fgw.receipts.create(sale, KEYED)).resolves.toMatchObject({ status: 'registered' });
-    // What nobody catches would end the program.
+    // What is not caught would end the program.
     await until(
       'it was printed',
       () => Promise.resolve(printed.mock.calls.length),
