@@ -1,6 +1,7 @@
 // A client of the fiscal receipt gateway in one file, without packages: .NET Framework 4.7.2, Mono, .NET.
 using System;
 using System.Collections.Generic;
+using System.Globalization;
 using System.IO;
 using System.Linq;
 using System.Net.Http;
@@ -300,7 +301,8 @@ namespace FiscalGatewayExample
         {
             var timestamp = header("webhook-timestamp") ?? "";
             long seconds;
-            if (!long.TryParse(timestamp, out seconds) || Math.Abs(Now() - seconds) > tolerance)
+            // Digits alone: the age of what lies far enough in the past cannot be computed.
+            if (!long.TryParse(timestamp, NumberStyles.None, CultureInfo.InvariantCulture, out seconds) || Math.Abs(Now() - seconds) > tolerance)
                 throw new NotOursException("too old, or from the future");
             var head = Encoding.UTF8.GetBytes(header("webhook-id") + "." + timestamp + ".");
             foreach (var secret in secrets)

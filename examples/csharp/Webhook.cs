@@ -19,21 +19,35 @@ public static class Webhook
         while (true)
         {
             var context = listener.GetContext();
-            var body = new MemoryStream();
-            context.Request.InputStream.CopyTo(body);
             try
             {
-                var received = FiscalGateway.VerifyWebhook(body.ToArray(), name => context.Request.Headers[name], secrets);
-                if (seen.Add(received.Id)) Console.WriteLine("event {0} {1}", received.Type, received.Id);
-                // Answer first, within ten seconds; work on it afterwards.
-                context.Response.StatusCode = 204;
+                context.Response.StatusCode = Receive(context.Request, secrets, seen);
+                context.Response.Close();
             }
-            catch (NotOursException error)
+            catch (Exception error)
             {
-                Console.WriteLine("refused: " + error.Message);
-                context.Response.StatusCode = 400;
+                // The caller has left, or this program is wrong: the next one is served all the same.
+                Console.Error.WriteLine(error);
+                context.Response.Abort();
             }
-            context.Response.Close();
+        }
+    }
+
+    private static int Receive(HttpListenerRequest request, string[] secrets, HashSet<string> seen)
+    {
+        var body = new MemoryStream();
+        request.InputStream.CopyTo(body);
+        try
+        {
+            var received = FiscalGateway.VerifyWebhook(body.ToArray(), name => request.Headers[name], secrets);
+            if (seen.Add(received.Id)) Console.WriteLine("event {0} {1}", received.Type, received.Id);
+            // Answer first, within ten seconds; work on it afterwards.
+            return 204;
+        }
+        catch (NotOursException error)
+        {
+            Console.WriteLine("refused: " + error.Message);
+            return 400;
         }
     }
 }

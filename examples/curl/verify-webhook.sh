@@ -7,6 +7,13 @@ BODY=$(mktemp)
 trap 'rm -f "$BODY"' EXIT
 cat > "$BODY"
 
+# Digits alone: a shell may execute what stands in an arithmetic expression, and these come from any caller.
+case $2 in
+  '' | 0* | *[!0-9]* | ????????????*)
+    echo "refused: no timestamp"
+    exit 1
+    ;;
+esac
 AGE=$(($(date +%s) - $2))
 if [ "$AGE" -gt 300 ] || [ "$AGE" -lt -300 ]; then
   echo "refused: too old, or from the future"

@@ -122,9 +122,28 @@ describe.each(LANGUAGES)('$name', (language) => {
     await until('the test event has arrived', output, (text) => text.includes('event webhook.test evt_'));
     expect(await send(`whsec_${randomBytes(32).toString('base64')}`, new Date())).toBe(400);
     expect(await send(secret, new Date(Date.now() - 400_000))).toBe(400);
+    // Forged ones need no secret: they are refused, and the receiver goes on.
+    for (const timestamp of hostileTimestamps())
+      expect([timestamp, await forge(url, timestamp)]).toEqual([timestamp, 400]);
+    expect(await send(secret, new Date())).toBe(204);
     await rig.sdk.webhooks.remove(id);
   });
 });
+
+/** What is no time, or overflows where it is taken from one. */
+function hostileTimestamps(): string[] {
+  const farBack = [-1n, 0n, 1n, 2n].map((more) => String(BigInt(Math.floor(Date.now() / 1000)) + more - 2n ** 63n));
+  return ['', 'x', '-1', '\u00b2', '1e9', '9'.repeat(400), '9'.repeat(5_000), ...farBack, 'BODY[$(touch executed)]'];
+}
+
+async function forge(url: string, timestamp: string): Promise<number> {
+  const headers = {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${'\u00e9'.repeat(44)}`,
+  };
+  return (await fetch(url, { method: 'POST', headers, body: '{}' })).status;
+}
 
 /** As the gateway sends it, signed by the reference implementation. @returns the status */
 async function post(url: string, secret: string, at: Date): Promise<number> {
@@ -149,16 +168,24 @@ describe('curl', () => {
   test('a shell verifies a webhook that something else received', async () => {
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const body = JSON.stringify({ id: 'evt_1', type: 'receipt.registered', data: {} });
-    const verify = (signedBy: string, at: Date) => {
-      const seconds = String(Math.floor(at.getTime() / 1000));
+    const cwd = await newFolder(rig.folder, 'curl');
+    const verify = (signedBy: string, at: Date, seconds = String(Math.floor(at.getTime() / 1000))) => {
       const signature = new Webhook(signedBy).sign('evt_1', at, body);
-      const script = `printf %s "$BODY" | sh verify-webhook.sh evt_1 ${seconds} "v1,bm90IG91cnM= ${signature}"`;
-      const command = { file: 'sh', args: ['-c', script], cwd: join(ROOT, 'examples', 'curl') };
-      return rig.run(command, { BODY: body, WEBHOOK_SECRETS: `whsec_AAAA ${secret}` });
+      // Where `sh` is bash, it executes what stands within an index of an arithmetic expression.
+      const script = `printf %s "$BODY" | bash --posix "$SCRIPT" evt_1 "$SECONDS_GIVEN" "v1,bm90IG91cnM= ${signature}"`;
+      const env = { BODY: body, SECONDS_GIVEN: seconds, SCRIPT: join(ROOT, 'examples', 'curl', 'verify-webhook.sh') };
+      return rig.run({ file: 'sh', args: ['-c', script], cwd }, { ...env, WEBHOOK_SECRETS: `whsec_AAAA ${secret}` });
     };
     expect(await verify(secret, new Date())).toMatchObject({ code: 0, stdout: 'event receipt.registered evt_1\n' });
     expect(await verify('whsec_AAAB', new Date())).toMatchObject({ code: 1 });
     expect(await verify(secret, new Date(Date.now() - 400_000))).toMatchObject({ code: 1 });
+    for (const timestamp of hostileTimestamps()) {
+      expect(await verify(secret, new Date(), timestamp)).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/^refused: /),
+      });
+    }
+    expect(readdirSync(cwd)).toEqual([]);
   });
 });
 
