@@ -88,10 +88,14 @@ final class FiscalReceipts
         try {
             $this->keep($holder, $order, $this->gateway->waitUntilFinal($send(), 20));
         } catch (NoAnswer $error) {
-            $order->add_order_note('The gateway did not answer; it is asked again: ' . $error->getMessage());
-            as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
+            $this->askLater($job, $ids, $order, $error);
             return;
         } catch (Refused $refused) {
+            // The gateway or a proxy is away, or busy: that says nothing about the sale.
+            if ($refused->mayBeRepeated()) {
+                $this->askLater($job, $ids, $order, $refused);
+                return;
+            }
             $faults = array_map(fn ($one) => "{$one['pointer']} {$one['detail']}", $refused->errors);
             $order->add_order_note("No fiscal receipt ({$refused->problemCode}): " . implode('; ', $faults));
             return;
@@ -102,6 +106,12 @@ final class FiscalReceipts
         if (in_array($holder->get_meta(self::STATUS), self::PENDING, true)) {
             as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
         }
+    }
+
+    private function askLater(string $job, array $ids, WC_Order $order, RuntimeException $error): void
+    {
+        $order->add_order_note('The gateway did not answer; it is asked again: ' . $error->getMessage());
+        as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
     }
 
     private function keep(WC_Abstract_Order $holder, WC_Order $order, array $receipt): void

@@ -1,6 +1,9 @@
 // Promise: the plugin sells an order once however often its job runs, refunds what the shop gives back, and says at the order what is wrong.
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { signWebhook } from '#sdk';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
@@ -129,6 +132,23 @@ heldTest(
     const { orders, later } = await shop([orderOf(74)], [paid(74)], away);
     expect(orders['74']?.notes).toEqual([expect.stringContaining('asked again')]);
     expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [74], in_seconds: expect.any(Number) }]);
+  },
+  300_000,
+);
+
+heldTest(
+  'a proxy whose gateway is away is asked again later, too',
+  async () => {
+    const proxy = createServer((_request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'));
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+      const { orders, later } = await shop([orderOf(76)], [paid(76)], away);
+      expect(orders['76']?.notes).toEqual([expect.stringContaining('asked again')]);
+      expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [76], in_seconds: expect.any(Number) }]);
+    } finally {
+      proxy.close();
+    }
   },
   300_000,
 );
