@@ -42,7 +42,7 @@ export class Profiles {
 
   async find(name: string): Promise<Profile | null> {
     const { profiles } = await this.read();
-    return profiles[name] ?? null;
+    return (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? null;
   }
 
   async keep(name: string, profile: Profile): Promise<void> {
@@ -53,7 +53,7 @@ export class Profiles {
   /** @returns false when there was none */
   async remove(name: string): Promise<boolean> {
     const { profiles } = await this.read();
-    if (profiles[name] === undefined) return false;
+    if (!Object.hasOwn(profiles, name)) return false;
     const others = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
     await writePrivateJson(this.file, { profiles: others });
     return true;

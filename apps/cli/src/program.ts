@@ -12,8 +12,11 @@ import { addReceipts } from './commands/receipts.js';
 import { addTrigger } from './commands/trigger.js';
 import type { World } from './session.js';
 
-/** All commands. Nothing is done before one of them is parsed. */
-export function createProgram(world: World): Command {
+/**
+ * All commands. Nothing is done before one of them is parsed.
+ * @param isQuiet what the parser finds wrong is thrown alone, and not written for people
+ */
+export function createProgram(world: World, isQuiet = false): Command {
   const program = new Command('fgw')
     .description('The command line of the fiscal receipt gateway.')
     .version(VERSION, '-V, --version')
@@ -26,7 +29,7 @@ export function createProgram(world: World): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void world.streams.stdout.write(text),
-      writeErr: (text) => void world.streams.stderr.write(text),
+      writeErr: (text) => void (isQuiet || world.streams.stderr.write(text)),
     });
   addLogin(program, world);
   addReceipts(program, world);

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { failureOf } from './errors.js';
+import { CommandError, failureOf } from './errors.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { CANDIDATES, candidatesOf } from './commands/completion.js';
 import { createProgram } from './program.js';
@@ -12,14 +12,23 @@ export async function run(args: readonly string[], world: World): Promise<ExitCo
       world.streams.stdout.write(`${candidate}\n`);
     return EXIT.done;
   }
+  const isJson = args.includes('--json');
   try {
-    await createProgram(world).parseAsync([...args], { from: 'user' });
+    await createProgram(world, isJson).parseAsync([...args], { from: 'user' });
     return world.exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.done;
+      return isJson ? report(usageError(error), args, world) : EXIT.usage;
+    }
     if (world.stopping.aborted) return EXIT.interrupted;
     return report(error, args, world);
   }
+}
+
+/** What the parser has written for people where it was not to be quiet. */
+function usageError({ code, message }: CommanderError): CommandError {
+  return new CommandError(code === 'commander.help' ? 'The name of a command is missing.' : message);
 }
 
 function report(error: unknown, args: readonly string[], world: World): ExitCode {

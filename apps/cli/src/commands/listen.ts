@@ -116,8 +116,8 @@ function show({ output }: Session, { id, type, timestamp }: FiscalEvent, one: Tr
 /** @throws CommandError */
 function addressOf(given: string | undefined): string {
   if (given === undefined) throw new CommandError('--forward-to is missing: --forward-to http://localhost:3000/hook');
-  const address = /^https?:\/\//.test(given) ? given : `http://${given}`;
-  if (!URL.canParse(address)) throw new CommandError(`${given} is no address.`);
+  const address = given.includes('://') ? given : `http://${given}`;
+  if (!/^https?:/i.test(address) || !URL.canParse(address)) throw new CommandError(`${given} is no address.`);
   return new URL(address).href;
 }
 
