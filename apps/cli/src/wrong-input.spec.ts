@@ -62,9 +62,10 @@ test('a profile has the name that it was given, and no other', async () => {
   expect(JSON.parse(readFileSync(config(), 'utf8'))).toEqual({ profiles: { default: OWN } });
 });
 
-test('Ctrl-C ends a command that still reads its input', async () => {
+test('Ctrl-C ends a command that still reads its input, also where it arrives twice', async () => {
+  const again = `process.once('SIGINT', () => setTimeout(() => process.kill(process.pid, 'SIGINT'), 100));`;
   const reads = `setInterval(() => process.stdin.listenerCount('readable') > 0 && console.log('reads'), 20).unref();`;
-  const main = `${reads} import(${JSON.stringify(join(import.meta.dirname, 'main.ts'))})`;
+  const main = `${again} ${reads} import(${JSON.stringify(join(import.meta.dirname, 'main.ts'))})`;
   const args = ['fgw', 'receipts', 'create', '--file', '-', '--key', 'sale-1'];
   const env = { ...process.env, FGW_CONFIG: config() };
   const child = spawn(process.execPath, [...process.execArgv, '-e', main, '--', ...args], { env });
