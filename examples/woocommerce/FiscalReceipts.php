@@ -50,6 +50,11 @@ final class FiscalReceipts
         if (!$order || !$refund || in_array($refund->get_meta(self::STATUS), ['registered', 'unknown'], true)) {
             return;
         }
+        if (in_array($order->get_meta(self::STATUS), self::PENDING, true)) {
+            // What is not registered yet cannot be taken back: the job that reads the sale ends this waiting.
+            as_schedule_single_action(time() + self::LATER_S, 'fiscal_receipts_refund', [$order_id, $refund_id], 'fiscal-receipts');
+            return;
+        }
         $sale = (string) $order->get_meta(self::RECEIPT);
         if ($sale === '') {
             $order->add_order_note('The refund has no fiscal receipt: the order was never fiscalised.');

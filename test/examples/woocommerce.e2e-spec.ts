@@ -153,6 +153,30 @@ heldTest(
   300_000,
 );
 
+heldTest('a refund waits for its sale, which is still on its way', async () => {
+  const gateway = createServer((request, response) => {
+    const token = { access_token: 'token', expires_in: 900 };
+    const isRefund = request.url?.endsWith('/refunds') === true;
+    const problem = { code: 'receipt_not_registered', detail: 'It is not registered.', errors: [] };
+    const answer = request.url === '/oauth/token' ? token : isRefund ? problem : { id: 'rcp_77', status: 'accepted' };
+    response.writeHead(isRefund ? 409 : 200).end(JSON.stringify(answer));
+  });
+  await once(gateway.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const slow = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` };
+    const refund = { id: 707, items: [{ id: 7071, type: 'line_item', name: 'x', qty: 0, total: '-10700', of: 771 }] };
+    const given = { hook: 'woocommerce_order_refunded', arguments: [77, 707] };
+    const { orders, later } = await shop([orderOf(77), refund], [paid(77), given], slow);
+    expect(orders['77']?.notes).toEqual(['The receipt rcp_77 is accepted.']);
+    expect(later.map(({ hook, arguments: ids }) => [hook, ids])).toEqual([
+      ['fiscal_receipts_sell', [77]],
+      ['fiscal_receipts_refund', [77, 707]],
+    ]);
+  } finally {
+    gateway.close();
+  }
+});
+
 heldTest('a webhook is verified, and has the receipt read again', async () => {
   const first = await shop([orderOf(75)], [paid(75)]);
   const id = first.orders['75']!.meta['_fiscal_receipt_id']!;
