@@ -21,7 +21,7 @@ class ResolveBody extends ReasonBody {
   @IsIn(PAYMENT_OUTCOMES)
   outcome!: PaymentOutcome;
 
-  /** As the payment showed it to whoever decides. With another one the decision may be about what came after it: 409. */
+  /** As the payment was read before the decision. With another one the decision may be about what came after it: 409. */
   @IsOptional()
   @IsString()
   @IsTimestamp()
