@@ -47,3 +47,36 @@ test('a reading that failed is made again after five seconds', async () => {
   nowMs += 5_001;
   expect(await reading.get()).toBe(2);
 });
+
+test('a reading that takes too long is left out of the scrapes meanwhile; what it brings is shown by a later one', async () => {
+  let end: (value: number) => void = () => undefined;
+  const slow = new FreshReading(
+    () => {
+      readings += 1;
+      return new Promise<number>((resolve) => (end = resolve));
+    },
+    () => nowMs,
+    20,
+  );
+  expect(await slow.get()).toBeNull();
+  nowMs = 4_999;
+  expect(await slow.get()).toBeNull();
+  end(7);
+  expect(await slow.get()).toBe(7);
+  expect(readings).toBe(1);
+});
+
+test('a reading that took long and brought nothing is made again after five seconds', async () => {
+  let brings: number | null = null;
+  const reading = new FreshReading(
+    () => {
+      nowMs += 15_000;
+      return Promise.resolve(brings);
+    },
+    () => nowMs,
+  );
+  expect(await reading.get()).toBeNull();
+  brings = 7;
+  nowMs += 5_000;
+  expect(await reading.get()).toBe(7);
+});

@@ -1,10 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** The gauges of one scrape, and scrapes that come together, share one reading. */
 const FRESH_MS = 5_000;
 /** A reading that took long is used for so many times as long: scrapes must not take more than a twentieth of a connection. */
 const USED_FOR = 20;
+/** A scrape has ten seconds for all that it shows; a statement on a database that says nothing has fifteen. */
+const PATIENCE_MS = 5_000;
 
 interface Reading<T> {
   begunAtMs: number;
+  /** 0: it is under way, or brought nothing. */
   tookMs: number;
   value: Promise<T>;
 }
@@ -16,18 +21,31 @@ export class FreshReading<T> {
   constructor(
     private readonly read: () => Promise<T>,
     private readonly monotonicMs: () => number = () => performance.now(),
+    private readonly patienceMs = PATIENCE_MS,
   ) {}
 
-  get(): Promise<T> {
+  /** Null: it takes too long for this scrape, which shows everything else. A later one shows what it brings. */
+  async get(): Promise<T | null> {
+    const over = new AbortController();
+    const late = delay(this.patienceMs, null, { signal: over.signal, ref: false }).catch(() => null);
+    try {
+      return await Promise.race([this.newest(), late]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  private newest(): Promise<T> {
     const now = this.monotonicMs();
     if (this.last && now - this.last.begunAtMs < Math.max(FRESH_MS, USED_FOR * this.last.tookMs))
       return this.last.value;
     const reading: Reading<T> = { begunAtMs: now, tookMs: 0, value: this.read() };
-    const done = (): void => {
-      reading.tookMs = this.monotonicMs() - now;
+    const done = (value: T | null): void => {
+      // What brought nothing is soon asked again, however long it took: the database may be back.
+      if (value !== null) reading.tookMs = this.monotonicMs() - now;
     };
     // How it ended is for those who wait for `value`.
-    void reading.value.then(done, done);
+    void reading.value.then(done, () => done(null));
     this.last = reading;
     return reading.value;
   }

@@ -61,9 +61,9 @@ const ROUNDS = Symbol('rounds');
     },
     {
       provide: DeviceMetrics,
-      inject: [PrismaService, SETTINGS_TOKEN],
-      useFactory: (prisma: PrismaService, { DEVICE_METRICS_MAX }: RelaySettings) =>
-        new DeviceMetrics(prisma, { limit: DEVICE_METRICS_MAX }),
+      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: PrismaService, { DEVICE_METRICS_MAX }: RelaySettings, logger: Logger) =>
+        new DeviceMetrics(prisma, { limit: DEVICE_METRICS_MAX }, logger),
     },
   ],
 })

@@ -54,7 +54,7 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
         help: 'By how much the oldest attempt, receipt or payment that may leave the database is older than it should be, or an archive was not finished',
         together: 'max',
       },
-      async (gauge) => gauge.set(await reading.get()),
+      async (gauge) => gauge.set((await reading.get()) ?? Number.NaN),
     );
     this.rounds.start();
   }

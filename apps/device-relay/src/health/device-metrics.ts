@@ -1,6 +1,6 @@
 import type { PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
-import type { Metrics } from '#runtime';
+import type { Logger, Metrics } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 
 /** A lane's length is counted no further than this. */
@@ -32,19 +32,21 @@ interface Reading {
 /**
  * Gauges of every device, by its id, and of what needs a person. Read from the database at each scrape: every relay shows
  * the whole fleet, so take `max by (device)`. Counts are bounded. At most `limit` devices, those that need attention first.
+ * Left out, or NaN, while the database does not answer: a scrape must not fail with it, or the relay would pass for one that is gone.
  */
 export class DeviceMetrics {
   private readonly reading = new FreshReading(() => this.readDatabase());
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: Pick<PrismaService, '$queryRaw'>,
     private readonly options: { limit: number },
+    private readonly logger: Logger,
   ) {}
 
   observe(metrics: Metrics): void {
     const perDevice = (name: string, help: string, valueOf: (row: DeviceRow) => number | null): void => {
       metrics.gauge({ name, help, labels: ['device'], together: 'max' }, async (gauge) => {
-        const { devices } = await this.read();
+        const devices = (await this.reading.get())?.devices ?? [];
         gauge.reset();
         for (const row of devices) {
           const value = valueOf(row);
@@ -64,7 +66,7 @@ export class DeviceMetrics {
     metrics.gauge(
       { name: 'device_state', help: '1 for the state of each device', labels: ['device', 'state'], together: 'max' },
       async (gauge) => {
-        const { devices } = await this.read();
+        const devices = (await this.reading.get())?.devices ?? [];
         gauge.reset();
         for (const { id, state } of devices) gauge.set({ device: id, state }, 1);
       },
@@ -74,19 +76,23 @@ export class DeviceMetrics {
 
   private observeFleet(metrics: Metrics): void {
     const ofFleet = (name: string, help: string, valueOf: (fleet: FleetRow) => number): void => {
-      metrics.gauge({ name, help, together: 'max' }, async (gauge) => gauge.set(valueOf((await this.read()).fleet)));
+      metrics.gauge({ name, help, together: 'max' }, async (gauge) => {
+        const read = await this.reading.get();
+        gauge.set(read ? valueOf(read.fleet) : Number.NaN);
+      });
     };
     ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours, counted up to 30 000', ({ warned }) => warned);
     ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours, counted up to 30 000', ({ alarmed }) => alarmed);
   }
 
-  private read(): Promise<Reading> {
-    return this.reading.get();
-  }
-
-  private async readDatabase(): Promise<Reading> {
-    const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
-    return { devices, fleet: fleet ?? { warned: 0, alarmed: 0 } };
+  private async readDatabase(): Promise<Reading | null> {
+    try {
+      const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
+      return { devices, fleet: fleet ?? { warned: 0, alarmed: 0 } };
+    } catch (error) {
+      this.logger.warn({ err: error }, 'registers not read for metrics');
+      return null;
+    }
   }
 
   private readDevices(): Promise<DeviceRow[]> {
