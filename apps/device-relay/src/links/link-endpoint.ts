@@ -81,7 +81,7 @@ export class LinkEndpoint {
     const stopCounting = boundBytes(socket);
     link.on('error', (error) => this.options.logger.debug({ err: error }, 'a link broke at the endpoint'));
     try {
-      await this.admit(link, address);
+      await this.admit(link, address, stopCounting);
     } catch (error) {
       this.options.logger.error({ err: error }, 'a register could not be judged');
       link.close(CLOSE.restart, 'try again');
@@ -90,7 +90,8 @@ export class LinkEndpoint {
     }
   }
 
-  private async admit(link: WebSocket, address: string): Promise<void> {
+  /** @param letIn what bounds a stranger ends: from now on its answers are as large as those of any link */
+  private async admit(link: WebSocket, address: string, letIn: () => void): Promise<void> {
     const { relay, logger, count } = this.options;
     const greeting = await greetRegister(link, { relay, timeoutMs: HANDSHAKE_TIMEOUT_MS });
     if (greeting.kind === 'failed') {
@@ -116,6 +117,7 @@ export class LinkEndpoint {
       link.close(CLOSE.restart, 'the relay stops');
       return this.repository.leave(deviceId, epoch);
     }
+    letIn();
     giveVerdict(link, { type: 'accepted', epoch: String(epoch), heartbeatMs: HEARTBEAT_MS });
     const takesTrace = greeting.kind === 'proven' && greeting.hello.takesTrace === true;
     this.sessions.add(link, { deviceId, epoch, linkKeyId, takesTrace });
