@@ -180,7 +180,8 @@ export class Exchange {
       this.fail(isProtocolError(error) ? 'unreadable' : 'reset');
     });
     response.on('end', () => {
-      this.pool.noteIdle(this.socket, response.headers);
+      if (httpStatus < 400) this.pool.noteIdle(this.socket, response.headers);
+      else this.pool.noteDoubtful(this.socket);
       this.finish({ kind: 'answered', httpStatus, headers: response.headers, body: Buffer.concat(chunks) });
     });
   }

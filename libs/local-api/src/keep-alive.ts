@@ -35,6 +35,11 @@ export class KeepAlivePool {
     this.usableUntilMs.set(socket, this.monotonicMs() + Math.min(idleMs, 60_000));
   }
 
+  /** Call instead after an error: many servers close then without saying so, and what is asked next would be lost with the connection. */
+  noteDoubtful(socket: Socket): void {
+    this.usableUntilMs.delete(socket);
+  }
+
   /** Call right before a request is made: closes the idle connections that must not be used any more. */
   dropStale(): void {
     const nowMs = this.monotonicMs();

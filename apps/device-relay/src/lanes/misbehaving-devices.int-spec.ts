@@ -242,6 +242,18 @@ test('a refusal in words that no database can keep is recorded all the same', as
   });
 });
 
+test('a register that closes its connection after a refusal, and does not say so, has refused the receipt', async () => {
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/status') socket.write(answer(200, { ...STATUS, capabilities: [], journalId: undefined }));
+    else if (path === '/fm/info') socket.write(answer(200, INFO));
+    else socket.end(answer(400, { success: false, error: { code: 'E-013', message: 'no' } }));
+  };
+  const receiptId = await rows.createReceipt();
+  await drain();
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'rejected' });
+});
+
 test.each([
   ['with our extensions', ['idempotency', 'journal'], true],
   ['that knows only the specification', [], false],
