@@ -55,6 +55,32 @@ describe('definitive codes', () => {
     expect(decideRefusal({ code: 'F-005', message: 'no' }, true)).toMatchObject({ kind: 'rejected' });
   });
 
+  describe('413: no request of this size is taken, and no other time would change that', () => {
+    const FOREIGN = { ...KEYED, journalId: null };
+    const tooLarge = { kind: 'rejected', rejection: { code: 'payload_too_large', rule: null, line: null } };
+    const page: RegisterAnswer = { kind: 'unclear', reason: 'http_error', httpStatus: 413, excerpt: '<html>' };
+
+    test('in the words of the local API: rejected', () => {
+      expect(decide(refused('S-003', { httpStatus: 413 }))).toMatchObject(tooLarge);
+      expect(decide(refused('F-001', { httpStatus: 413 }))).toMatchObject({ kind: 'device_refused' });
+    });
+
+    test('in other words: rejected where the counters are to confirm it, else asked again by its key', () => {
+      expect(decideAnswer({ baseline: FOREIGN, isRefund: false }, page)).toMatchObject(tooLarge);
+      expect(decideAnswer({ baseline: KEYED, isRefund: false }, page)).toMatchObject({ kind: 'unclear' });
+      expect(decideRepeat({ baseline: KEYED, isRefund: false }, page)).toMatchObject({
+        kind: 'refused',
+        outcome: tooLarge,
+      });
+    });
+
+    test('beside a success it proves nothing', () => {
+      const both: RegisterAnswer = { ...page, reason: 'contradiction' };
+      expect(decideAnswer({ baseline: FOREIGN, isRefund: false }, both)).toMatchObject({ kind: 'unclear' });
+      expect(decideRepeat({ baseline: KEYED, isRefund: false }, both)).toMatchObject({ kind: 'unproven' });
+    });
+  });
+
   test.each(['S-004', 'S-005', 'T-001', 'T-003', 'F-004', 'E-019', 'E-000', 'e-013', ''])(
     'code «%s» proves nothing',
     (code) => {
@@ -235,7 +261,7 @@ function decide(answer: RegisterAnswer): unknown {
   return decideAnswer({ baseline: KEYED, isRefund: false }, answer);
 }
 
-function refused(code: string, more: { rule?: string; details?: unknown } = {}): RegisterAnswer {
+function refused(code: string, more: { rule?: string; details?: unknown; httpStatus?: number } = {}): RegisterAnswer {
   return { kind: 'refused', httpStatus: 400, code, message: 'no', ...more };
 }
 

@@ -94,6 +94,8 @@ const DOCUMENT_CODES = new Set([
   ...['E-015', 'E-017', 'E-018'],
 ]);
 const DEVICE_CODES = new Set(['E-001', 'E-016', 'F-001', 'F-003', 'F-005', 'S-001', 'S-002', 'S-003']);
+/** A body of this size is taken at no time: waiting would hold up every receipt behind it. */
+const TOO_LARGE_STATUS = 413;
 
 /** What an answer to the first sending of an attempt means. */
 export function decideAnswer(attempt: { baseline: Baseline; isRefund: boolean }, answer: RegisterAnswer): Outcome {
@@ -101,7 +103,10 @@ export function decideAnswer(attempt: { baseline: Baseline; isRefund: boolean },
     case 'not_sent':
       return { kind: 'not_sent', reason: answer.reason };
     case 'unclear':
-      return { kind: 'unclear', reason: answer.reason };
+      // A rejection counts where the counters confirm it; where there are keys, the repetition under the same key decides.
+      return isTooLarge(answer) && attempt.baseline.journalId === null
+        ? { kind: 'rejected', rejection: tooLarge() }
+        : { kind: 'unclear', reason: answer.reason };
     case 'refused':
       return decideRefusal(answer, attempt.isRefund);
     case 'registered':
@@ -111,7 +116,7 @@ export function decideAnswer(attempt: { baseline: Baseline; isRefund: boolean },
 
 /** A definitive refusal by its code (§5.4); a code that is not in the table proves nothing. */
 export function decideRefusal(
-  refused: { code: string; message: string; rule?: string; details?: unknown },
+  refused: { httpStatus?: number; code: string; message: string; rule?: string; details?: unknown },
   isRefund: boolean,
 ): Outcome {
   const { code, message } = refused;
@@ -119,6 +124,8 @@ export function decideRefusal(
     const rejection = { code, rule: refused.rule ?? null, detail: message, line: lineOf(refused.details) };
     return { kind: 'rejected', rejection };
   }
+  // S-003 for a body that is empty or malformed is a fault of ours or of the register; for one that is too large it is this document's.
+  if (code === 'S-003' && refused.httpStatus === TOO_LARGE_STATUS) return { kind: 'rejected', rejection: tooLarge() };
   if (code === 'F-002') return { kind: 'shift_closed' };
   if (code === 'E-002') return { kind: 'device_refused', state: 'expired', reason: `${code}: ${message}` };
   if (DEVICE_CODES.has(code)) return { kind: 'device_refused', state: 'blocked', reason: `${code}: ${message}` };
@@ -159,8 +166,11 @@ export function decideRepeat(
 ): RepeatOutcome {
   switch (answer.kind) {
     case 'not_sent':
-    case 'unclear':
       return { kind: 'unproven', reason: answer.reason };
+    case 'unclear':
+      return isTooLarge(answer)
+        ? { kind: 'refused', outcome: { kind: 'rejected', rejection: tooLarge() } }
+        : { kind: 'unproven', reason: answer.reason };
     case 'registered':
       return decideStored(attempt.baseline, answer.response);
     case 'refused': {
@@ -287,6 +297,16 @@ function saysPaymentMismatch(details: unknown): boolean {
   return (
     typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'payment_mismatch'
   );
+}
+
+/** A server's own word, in whatever form: it has read no document. Beside a success it contradicts itself. */
+function isTooLarge({ httpStatus, reason }: Extract<RegisterAnswer, { kind: 'unclear' }>): boolean {
+  return httpStatus === TOO_LARGE_STATUS && reason !== 'contradiction';
+}
+
+function tooLarge(): Rejection {
+  const detail = 'The register takes no request of this size (413); nothing was registered.';
+  return { code: 'payload_too_large', rule: null, detail, line: null };
 }
 
 function lineOf(details: unknown): number | null {

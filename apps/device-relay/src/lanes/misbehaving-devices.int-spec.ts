@@ -255,6 +255,35 @@ test('a register that closes its connection after a refusal, and does not say so
 });
 
 test.each([
+  ['in the words of the local API', answer(413, { success: false, error: { code: 'S-003', message: 'too large' } })],
+  ['in words of its server', answer(413, '<h1>Request Entity Too Large</h1>', { 'Content-Type': 'text/html' })],
+  ['and hangs up', 'HTTP/1.1 413 Payload Too Large\r\nContent-Length: 500\r\nConnection: close\r\n\r\n'],
+])('a register that takes no receipt of this size, %s, goes on with those behind it', async (_name, refusal) => {
+  let sequence = INFO.currentReceiptSeq;
+  let isFirst = true;
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/status')
+      return void socket.write(answer(200, { ...STATUS, capabilities: [], journalId: undefined }));
+    if (path === '/fm/info') return void socket.write(answer(200, { ...INFO, currentReceiptSeq: sequence }));
+    if (isFirst) {
+      isFirst = false;
+      return void socket.end(refusal);
+    }
+    sequence += 1;
+    socket.write(answer(200, { ...SALE, receipt: { ...RECEIPT, receiptSeq: sequence } }));
+  };
+  const [large, behind] = [await rows.createReceipt(), await rows.createReceipt()];
+  await drain();
+  expect(await rows.receipt(large)).toMatchObject({ status: 'rejected' });
+  expect(await rows.one('SELECT rejection FROM receipts WHERE id = $1', large)).toMatchObject({
+    rejection: { code: 'payload_too_large', line: null },
+  });
+  expect(await rows.receipt(behind)).toMatchObject({ status: 'registered', receipt_seq: '41' });
+  expect(await rows.one('SELECT state::text FROM devices')).toEqual({ state: 'online' });
+});
+
+test.each([
   ['with our extensions', ['idempotency', 'journal'], true],
   ['that knows only the specification', [], false],
 ])('how the money came goes only to a register %s', async (_name, capabilities, isSent) => {
