@@ -1,4 +1,4 @@
-import type { PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
 import type { Logger, Metrics } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
@@ -22,7 +22,17 @@ interface DeviceRow {
 interface FleetRow {
   warned: number;
   alarmed: number;
+  devices: number;
+  up: number;
 }
+
+/**
+ * Registers that are of interest to who keeps the system running: known, not switched off, and real. One that has never dialled in is none yet,
+ * and what a sandbox forces upon its emulated registers alarms no person.
+ */
+const OF_THE_FLEET = Prisma.sql`
+  d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled' AND d.transport <> 'emulated'
+  AND NOT (d.transport = 'link' AND d.terminal_id IS NULL AND d.state = 'unreachable')`;
 
 interface Reading {
   devices: DeviceRow[];
@@ -83,12 +93,14 @@ export class DeviceMetrics {
     };
     ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours, counted up to 30 000', ({ warned }) => warned);
     ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours, counted up to 30 000', ({ alarmed }) => alarmed);
+    ofFleet('fleet_devices', 'Registers, whether or not they have metrics of their own', ({ devices }) => devices);
+    ofFleet('fleet_devices_up', 'Registers of these that can take receipts (online, degraded)', ({ up }) => up);
   }
 
   private async readDatabase(): Promise<Reading | null> {
     try {
       const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
-      return { devices, fleet: fleet ?? { warned: 0, alarmed: 0 } };
+      return { devices, fleet: fleet ?? { warned: 0, alarmed: 0, devices: 0, up: 0 } };
     } catch (error) {
       this.logger.warn({ err: error }, 'registers not read for metrics');
       return null;
@@ -106,13 +118,15 @@ export class DeviceMetrics {
              CASE WHEN d.oldest IS NULL THEN 0 ELSE lane_length(d.id, ${MAX_COUNTED}::int) END AS waiting,
              extract(epoch FROM now() - d.oldest)::float8 AS oldest_accepted
         FROM (SELECT d.*, w.created_at AS oldest FROM devices d LEFT JOIN waiting_lanes() w ON w.device_id = d.id
-               WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled'
+               WHERE ${OF_THE_FLEET}
                ORDER BY d.state = 'online', w.created_at, d.id LIMIT ${this.options.limit}) AS d`;
   }
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
+      SELECT (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET})::int AS devices,
+             (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET} AND d.state IN ('online', 'degraded'))::int AS up,
+             sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
              sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
         FROM unnest('{0,1,2}'::smallint[]) AS alerts`;
   }

@@ -1,0 +1,59 @@
+// Promise: how much of the fleet is away is said of the whole fleet, however few of its registers have metrics of their own.
+import { createLogger, Metrics } from '#runtime';
+import { LaneRows } from '../lanes/testing/lane-rows.js';
+import { DeviceMetrics } from './device-metrics.js';
+
+let rows: LaneRows;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  await rows.sql.query(`UPDATE devices SET state = 'online', terminal_id = 'UZ000000000000'`);
+});
+afterAll(() => rows?.stop());
+
+async function scraped(limit: number): Promise<string> {
+  const metrics = new Metrics('test');
+  new DeviceMetrics(rows.prisma, { limit }, createLogger('test', 'silent')).observe(metrics);
+  return metrics.registry.metrics();
+}
+
+async function create(id: string, state: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  await rows.createDevice(id);
+  const { terminalId = `UZ-${id}`, transport = 'http', baseUrl = 'http://127.0.0.1:1' } = more;
+  await rows.sql.query(
+    `UPDATE devices SET state = $2::device_state, terminal_id = $3, transport = $4::device_transport, base_url = $5 WHERE id = $1`,
+    [id, state, terminalId, transport, baseUrl],
+  );
+}
+
+test('those that are well are left out first, and still counted', async () => {
+  for (let number = 2; number <= 6; number += 1) await create(`dev_${number}`, 'online');
+  for (let number = 7; number <= 9; number += 1) await create(`dev_${number}`, 'unreachable');
+  await create('dev_disabled', 'disabled');
+  const text = await scraped(4);
+  expect(text.match(/^device_up\{/gm)).toHaveLength(4);
+  expect(text.match(/^device_up\{.*\} 0$/gm)).toHaveLength(3);
+  expect(text).toMatch(/^fleet_devices\{.*\} 9$/m);
+  expect(text).toMatch(/^fleet_devices_up\{.*\} 6$/m);
+});
+
+test('one that has never dialled in is no register that is away, and takes the place of none', async () => {
+  await create('dev_0', 'unreachable', { terminalId: null, transport: 'link', baseUrl: null });
+  const text = await scraped(4);
+  expect(text).not.toContain('device="dev_0"');
+  expect(text).toMatch(/^fleet_devices\{.*\} 9$/m);
+});
+
+test('what a sandbox forces upon its registers alarms no person', async () => {
+  await rows.sql.query(
+    `INSERT INTO merchants (id, code, name, tin, mode) VALUES ('mer_test_1', 's', 'S', '1', 'sandbox')`,
+  );
+  await rows.sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_2', 'mer_test_1', 'b', 'B')`);
+  await rows.sql.query(
+    `INSERT INTO devices (id, merchant_id, branch_id, name, transport, api_key_sealed, profile, state, terminal_id)
+     VALUES ('dev_test_1', 'mer_test_1', 'brn_2', 'Till', 'emulated', '', '{}', 'expired', 'ZZ1')`,
+  );
+  const text = await scraped(20);
+  expect(text).not.toContain('device="dev_test_1"');
+  expect(text).toMatch(/^fleet_devices\{.*\} 9$/m);
+});
