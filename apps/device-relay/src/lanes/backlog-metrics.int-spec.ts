@@ -1,7 +1,7 @@
 // Promise: the metrics show a lane that stands still and receipts that wait for a person, at any load.
 import { createLogger, Metrics } from '#runtime';
 import { observeBacklog } from './backlog-metrics.js';
-import { readBacklog } from '#ledger';
+import { countUnknown, readBacklog } from '#ledger';
 import { LaneRows } from './testing/lane-rows.js';
 
 let rows: LaneRows;
@@ -45,6 +45,31 @@ test('what waits, what is open and what is unknown', async () => {
   expect(backlog).toMatchObject({ unknown: 1, lanes: 2, waiting: 3, longest: 2 });
   expect(Math.round(backlog.oldestSeconds / 60)).toBe(60);
   expect(Math.round(backlog.oldestAttemptSeconds / 60)).toBe(120);
+});
+
+test('what a sandbox forces to be unknown waits for no person who keeps the system running', async () => {
+  await rows.sql.query(
+    `INSERT INTO merchants (id, code, name, tin, mode) VALUES ('mer_test_1', 's', 'S', '1', 'sandbox')`,
+  );
+  await rows.sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_2', 'mer_test_1', 'b', 'B')`);
+  await rows.sql.query(
+    `INSERT INTO devices (id, merchant_id, branch_id, name, transport, api_key_sealed, profile)
+     VALUES ('dev_test_1', 'mer_test_1', 'brn_2', 'Till', 'emulated', '', '{}')`,
+  );
+  const forced = `rcp_test_${'0'.repeat(26)}`;
+  await rows.sql.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
+                           total_tiyin, vat_total_tiyin)
+     VALUES ($1, 'mer_test_1', 'cli_test_1', 'receipts', '\\x00', 'sale', 'unknown', nextval('lane_place_seq'), 'dev_test_1', '{}', 1, 0)`,
+    [forced],
+  );
+  await rows.sql.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
+     VALUES ('att_9', $1, 'dev_test_1', 1, 'unknown', '{}', '\\x00', 'rly_ours', now() - interval '1 day', '{}')`,
+    [forced],
+  );
+  expect(await readBacklog(rows.prisma)).toMatchObject({ unknown: 0, oldestUnknownSeconds: 0 });
+  expect(await countUnknown(rows.prisma, 10)).toBe(0);
 });
 
 test.each([

@@ -3,7 +3,7 @@ import type { Clock, Logger, Metrics } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 
 const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
-  ['lanes_unknown_receipts', 'Receipts that wait for an operator, of all lanes', 'unknown'],
+  ['lanes_unknown_receipts', 'Receipts that wait for an operator, of all lanes but those of sandboxes', 'unknown'],
   [
     'lanes_oldest_unknown_seconds',
     'For how long the oldest of them has waited for an operator',
