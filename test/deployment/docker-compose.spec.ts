@@ -65,6 +65,18 @@ test('a program has left by itself before it is killed, and keeps what it could 
   ]);
 });
 
+test('what is set in .env has an effect: each setting reaches the programs that read it', () => {
+  // stop_grace_period is made for its default.
+  const fixed = ['STOP_DEADLINE_MS'];
+  for (const [name, table] of [
+    ['gateway', GATEWAY_SETTINGS],
+    ['device-relay', RELAY_SETTINGS],
+  ] as const) {
+    const given = compose.services[name]?.environment ?? {};
+    expect([name, Object.keys(table).filter((key) => !(key in given) && !fixed.includes(key))]).toEqual([name, []]);
+  }
+});
+
 test('Redis forgets nothing by itself and writes each command to disk', () => {
   const command = compose.services['redis']?.command?.join(' ');
   expect(command).toContain('--maxmemory-policy noeviction');
