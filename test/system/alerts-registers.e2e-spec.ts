@@ -158,6 +158,16 @@ test('the subscription of a register has ended', async () => {
   });
 });
 
+test('a register is switched off while a receipt waits for it', async () => {
+  if (!alerts) return;
+  const { client, merchant } = shop;
+  await alerts.become(['ReceiptsForgotten'], async () => {
+    const { body } = await client.post('/v1/receipts', client.saleOf(0), { prefer: 'respond-async' });
+    await sql(system.database, `UPDATE devices SET state = 'disabled' WHERE id = $1`, [merchant.tills[0]?.deviceId]);
+    await sql(system.database, `UPDATE receipts SET created_at = now() - interval '2 days' WHERE id = $1`, [body.id]);
+  });
+});
+
 test('an attempt of last year cannot leave the database, as there is a file where the archive should be', async () => {
   await alerts?.become(['ArchiveBehind'], async () => {
     rmSync(archive, { recursive: true, force: true });

@@ -43,6 +43,7 @@ export const SEEN_IN = {
     'NoPlacesLeft',
     'LaneTooLong',
     'ReceiptsWaitTooLong',
+    'ReceiptsForgotten',
     'DeviceUnreachable',
     'FleetUnreachable',
     'DeviceMemoryNearlyFull',

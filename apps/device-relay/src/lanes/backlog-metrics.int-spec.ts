@@ -68,8 +68,17 @@ test('what a sandbox forces to be unknown waits for no person who keeps the syst
      VALUES ('att_9', $1, 'dev_test_1', 1, 'unknown', '{}', '\\x00', 'rly_ours', now() - interval '1 day', '{}')`,
     [forced],
   );
-  expect(await readBacklog(rows.prisma)).toMatchObject({ unknown: 0, oldestUnknownSeconds: 0 });
+  await rows.createReceipt({ deviceId: 'dev_test_1' });
+  const backlog = await readBacklog(rows.prisma);
+  expect(backlog).toMatchObject({ unknown: 0, oldestUnknownSeconds: 0, lanes: 1, waiting: 1, oldestSeconds: 0 });
   expect(await countUnknown(rows.prisma, 10)).toBe(0);
+});
+
+test('a receipt that waits for a register that was switched off is as old as it is', async () => {
+  await rows.createReceipt();
+  await rows.sql.query(`UPDATE receipts SET created_at = now() - interval '2 days'`);
+  await rows.sql.query(`UPDATE devices SET state = 'disabled'`);
+  expect(Math.round((await readBacklog(rows.prisma)).oldestSeconds / 3_600)).toBe(48);
 });
 
 test.each([

@@ -16,7 +16,11 @@ const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
     'Accepted receipts of the longest of the 20 lanes that wait longest, counted up to 5 000',
     'longest',
   ],
-  ['lanes_oldest_accepted_seconds', 'Since the oldest receipt that waits was created', 'oldestSeconds'],
+  [
+    'lanes_oldest_accepted_seconds',
+    'Since the oldest receipt that waits was created, whatever the state of its register; not of sandboxes',
+    'oldestSeconds',
+  ],
   ['lanes_oldest_attempt_seconds', 'Since the attempt began that is open longest', 'oldestAttemptSeconds'],
 ];
 
