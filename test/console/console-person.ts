@@ -34,6 +34,11 @@ export class ConsolePerson {
     return new ConsolePerson(await rig.person(), email, prisma);
   }
 
+  /** Another person in a new tab of the same browser. */
+  async beside(email: string): Promise<ConsolePerson> {
+    return new ConsolePerson(await this.visitor.newTab(), email, this.prisma);
+  }
+
   get page(): Visitor['page'] {
     return this.visitor.page;
   }

@@ -115,6 +115,11 @@ export class Visitor {
     });
   }
 
+  /** A new tab of the same browser. */
+  async newTab(): Promise<Visitor> {
+    return new Visitor(this.context, await this.context.newPage(), this.url, this.others);
+  }
+
   /** Opens a screen and waits until what it loads is there. */
   async open(path: string): Promise<void> {
     await this.page.goto(`${this.url}/console${path}`);

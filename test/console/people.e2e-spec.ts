@@ -167,6 +167,21 @@ describeInBrowser('people before the console', () => {
     await admin.visitor.end();
   });
 
+  test('a tab shows nothing of one person to another, who has come in beside it', async () => {
+    const first = await ConsolePerson.come(rig, prisma, 'first@shop.uz');
+    await first.accept(await inviteByCommand(rig, first.email, 'owner'), 'First');
+    const { page } = first;
+    await first.visitor.open('/webhooks');
+    await page.getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByLabel('Description').fill('typed by the first');
+    const second = await first.beside('second@shop.uz');
+    await second.accept(await inviteByCommand(rig, second.email, 'owner'), 'Second');
+    // At once, without a touch of the tab.
+    await page.getByRole('button', { name: 'Second', exact: true }).waitFor();
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('typed by the first');
+    await first.visitor.end();
+  });
+
   test('from the platform’s invitation to the first test receipt, without anything but the console', async () => {
     const admin = await ConsolePerson.come(rig, prisma, 'admin@platform.uz');
     await admin.accept(await inviteByCommand(rig, 'admin@platform.uz', 'platform_administrator'), 'Admin');

@@ -9,7 +9,8 @@ import { TextField } from '../ui/field.js';
 import { Copyable } from '../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../ui/states.js';
 import { LoginForm } from './login-form.js';
-import { goToProvider, makePasskey, readMe } from './sign-in.js';
+import type { Me } from './session-context.js';
+import { beginAnew, goToProvider, makePasskey, readMe, takeTab } from './sign-in.js';
 
 const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
 
@@ -61,9 +62,8 @@ export function InvitationPage(): ReactElement {
   );
 }
 
-/** A fresh page: the session is read anew. */
 function enter(): void {
-  location.assign('/console');
+  void beginAnew();
 }
 
 function Choice({ token, given }: { token: string; given: Invitation }): ReactElement {
@@ -76,13 +76,17 @@ function Join({ token }: { token: string }): ReactElement {
   const me = useQuery({ queryKey: ['me'], queryFn: readMe, retry: 1 });
   const client = useQueryClient();
   const join = useMutation({ mutationFn: () => post('/v1/me/invitations', { token }), onSuccess: enter });
+  const loggedIn = (now: Me): void => {
+    takeTab(now);
+    client.setQueryData(['me'], now);
+  };
   if (me.isPending) return <Loading />;
   if (!me.data) {
     return (
       <div className="stack">
         <p>{invitation.loginFirst}</p>
         <ProblemNote problem={me.error} />
-        <LoginForm onDone={(now) => client.setQueryData(['me'], now)} />
+        <LoginForm onDone={loggedIn} />
       </div>
     );
   }

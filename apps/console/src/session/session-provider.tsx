@@ -7,7 +7,7 @@ import { Loading, ProblemNote } from '../ui/states.js';
 import { forgetDrafts } from '../ui/use-draft.js';
 import { LoginForm } from './login-form.js';
 import { holds, holdsOverMerchants, SessionContext, type Me, type Session } from './session-context.js';
-import { keepMerchant, readMe } from './sign-in.js';
+import { beginAnew, keepMerchant, PERSON_KEY, readMe, takeTab } from './sign-in.js';
 import { StepUpForm } from './step-up-form.js';
 
 type Question = 'logIn' | 'stepUp';
@@ -23,6 +23,7 @@ export function SessionProvider({ signedOut, children }: Props): ReactElement {
   const me = useQuery({ queryKey: ['me'], queryFn: readMe, staleTime: 60_000, retry: 1 });
   const { question, answer } = useQuestions(me.data !== undefined && me.data !== null);
   const session = useSessionOf(me.data ?? null);
+  useOthersLogin();
   if (me.data === undefined) {
     return (
       <main className="alone">
@@ -39,6 +40,18 @@ export function SessionProvider({ signedOut, children }: Props): ReactElement {
   );
 }
 
+/** Another person has logged in beside this tab: its calls are that one's from now on, and so must be what it shows. */
+function useOthersLogin(): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    const onChange = ({ key }: StorageEvent): void => {
+      if (key === PERSON_KEY) void client.invalidateQueries({ queryKey: ['me'] });
+    };
+    addEventListener('storage', onChange);
+    return () => removeEventListener('storage', onChange);
+  }, [client]);
+}
+
 function useSessionOf(me: Me | null): Session | null {
   const client = useQueryClient();
   const chooseMerchant = useCallback(
@@ -47,7 +60,7 @@ function useSessionOf(me: Me | null): Session | null {
       forgetDrafts();
       // What is shown belongs to the merchant before.
       client.clear();
-      location.assign('/console');
+      void beginAnew();
     },
     [client],
   );
@@ -108,11 +121,8 @@ function Questions({ question, me, answer }: QuestionsProps): ReactElement {
   const { login, stepUp } = useWords();
   const client = useQueryClient();
   const loggedIn = (now: Me): void => {
-    if (now.user?.id !== me.user?.id) {
-      // Another person: nothing of the one before may stay on the screen.
-      forgetDrafts();
-      client.clear();
-      location.assign('/console');
+    if (takeTab(now)) {
+      void beginAnew();
       return;
     }
     answer('logIn', true);

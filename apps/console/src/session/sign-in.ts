@@ -1,5 +1,6 @@
 import { callState, sendBare } from '../api/call.js';
 import { ApiProblem } from '../api/problem.js';
+import { forgetDrafts } from '../ui/use-draft.js';
 import type { Me } from './session-context.js';
 
 export interface LoginMethods {
@@ -12,6 +13,8 @@ export interface LoginMethods {
 export type CredentialJson = ReturnType<PublicKeyCredential['toJSON']>;
 
 const MERCHANT_KEY = 'console-merchant';
+/** Whose this tab is; in the storage of the browser, who has logged in last. */
+export const PERSON_KEY = 'console-person';
 /** Kept in the place of a merchant by a user of the platform that acts for the whole installation. */
 export const WHOLE_PLATFORM = 'platform';
 
@@ -78,9 +81,30 @@ async function credentialOf(ask: () => Promise<Credential | null>): Promise<Cred
 /** Who is here, in the merchant that this tab shows, or else the one that was chosen last; null when no session is. */
 export async function readMe(): Promise<Me | null> {
   const me = await readMeAt(sessionStorage.getItem(MERCHANT_KEY) ?? localStorage.getItem(MERCHANT_KEY));
+  if (me !== null && takeTab(me)) return beginAnew();
   // From now on it is this tab's, whatever is chosen in others: what stands on its screens is of this merchant.
   if (me?.kind === 'user') sessionStorage.setItem(MERCHANT_KEY, me.merchant?.id ?? WHOLE_PLATFORM);
   return me;
+}
+
+/**
+ * What is shown and typed in a tab is one person's; other tabs hear who it is from now on.
+ * @returns whether it was another's until now, of which nothing may stay: begin anew
+ */
+export function takeTab({ user, kind }: Me): boolean {
+  const person = user?.id ?? kind;
+  const before = sessionStorage.getItem(PERSON_KEY);
+  sessionStorage.setItem(PERSON_KEY, person);
+  if (localStorage.getItem(PERSON_KEY) !== person) localStorage.setItem(PERSON_KEY, person);
+  if (before === null || before === person) return false;
+  forgetDrafts();
+  return true;
+}
+
+/** A fresh page: nothing that was read before stays in it. */
+export function beginAnew(): Promise<never> {
+  location.assign('/console');
+  return new Promise(() => undefined);
 }
 
 async function readMeAt(chosen: string | null): Promise<Me | null> {
