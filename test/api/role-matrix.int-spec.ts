@@ -127,6 +127,7 @@ const STEP_UP = [
   'POST /v1/operator/attempts/{id}/park',
   'POST /v1/operator/attempts/{id}/resolve',
   'POST /v1/operator/devices/{id}/adopt',
+  'POST /v1/operator/devices/{id}/delivered',
   'POST /v1/operator/devices/{id}/unblock',
   'POST /v1/operator/payments/{id}/document',
   'POST /v1/operator/payments/{id}/extra-charges',

@@ -187,6 +187,7 @@ export const PROBLEMS = {
   challenge_missing: never(409, 'No challenge of the terminal is open'),
   terminal_not_proven: never(422, 'The receipt at the OFD does not prove the terminal'),
   ofd_unavailable: later(503, 'The OFD does not answer', 60),
+  terminal_still_watched: never(409, 'The register itself says what it has delivered'),
   device_not_at_rest: later(409, 'The register may still be given receipts', 10),
   device_lane_not_empty: later(409, 'Receipts still depend on the register', 30),
 

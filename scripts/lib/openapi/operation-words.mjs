@@ -179,6 +179,7 @@ export const SUMMARIES = /** @type {Readonly<Record<string, string>>} */ ({
   'POST /v1/operator/attempts/{id}/resolve': 'Decide an unknown receipt',
   'GET /v1/operator/countdowns': 'List what runs out at each register',
   'POST /v1/operator/devices/{id}/adopt': 'Go on with a replaced fiscal module',
+  'POST /v1/operator/devices/{id}/delivered': 'Say that the documents of a module that is gone were delivered',
   'POST /v1/operator/devices/{id}/unblock': 'Lift the block of a register',
   'POST /v1/operator/payments/{id}/document': 'Note a document that a provider made',
   'POST /v1/operator/payments/{id}/extra-charges': 'End a charge beyond a payment',

@@ -10,6 +10,7 @@ import {
   Max,
   MaxLength,
   Min,
+  MinLength,
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
@@ -19,6 +20,7 @@ export const DECISIONS = ['registered', 'not_registered', 'duplicate'] as const;
 
 export const REASON_LENGTH = { min: 5, max: 500 };
 const MAX_LINK_LENGTH = 1_000;
+const MAX_TERMINAL_LENGTH = 63;
 /** Of a sale or refund: twelve digits, with leading zeros. */
 const FISCAL_SIGN = /^\d{12}$/;
 
@@ -63,6 +65,24 @@ export class SurplusBody {
   @IsWebUrl()
   @MaxLength(MAX_LINK_LENGTH)
   verification_url!: string;
+}
+
+/** That documents of a module which is gone have reached the OFD another way. */
+export class DeliveredBody {
+  /** Of the module, as its receipts show it. */
+  @IsString()
+  @MinLength(1)
+  @MaxLength(MAX_TERMINAL_LENGTH)
+  @IsCleanText()
+  terminal_id!: string;
+
+  /** The last document that was delivered; all of them where it is left out. */
+  @IsOptional()
+  @IsReceiptSeq()
+  up_to_seq?: number | null;
+
+  @IsReason()
+  reason!: string;
 }
 
 /** What is needed depends on the decision: readDecision. */

@@ -4,7 +4,8 @@ import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import { Scopes, StepUp } from '../http/scopes.js';
 import { AdoptDevice } from './adopt-device.js';
-import { ReasonBody } from './operator-bodies.js';
+import { NoteDelivered } from './note-delivered.js';
+import { DeliveredBody, ReasonBody } from './operator-bodies.js';
 import { UnblockDevice } from './unblock-device.js';
 
 export interface DeviceStateView {
@@ -14,6 +15,11 @@ export interface DeviceStateView {
   terminal_id: string | null;
 }
 
+export interface DeliveredView {
+  /** That count as sent to the OFD from now on; 0 when it is said again. */
+  receipts: number;
+}
+
 /** What a person decides about registers that have stopped. */
 @Controller('v1/operator/devices')
 @Scopes('operator:resolve')
@@ -21,6 +27,7 @@ export class OperatorDevicesController {
   constructor(
     private readonly adoptDevice: AdoptDevice,
     private readonly unblockDevice: UnblockDevice,
+    private readonly noteDelivered: NoteDelivered,
     private readonly prisma: PrismaService,
   ) {}
 
@@ -48,6 +55,18 @@ export class OperatorDevicesController {
     const deviceId = ownId('dev', id, 'device');
     await this.unblockDevice.execute({ caller, deviceId, reason: body.reason.trim() });
     return this.view(deviceId);
+  }
+
+  @Post(':id/delivered')
+  @StepUp()
+  @HttpCode(200)
+  async delivered(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { terminal_id: terminalId, up_to_seq: upToSeq = null, reason }: DeliveredBody,
+  ): Promise<DeliveredView> {
+    const delivery = { terminalId, upToSeq, reason: reason.trim() };
+    return { receipts: await this.noteDelivered.execute(caller, ownId('dev', id, 'device'), delivery) };
   }
 
   private async view(deviceId: string): Promise<DeviceStateView> {

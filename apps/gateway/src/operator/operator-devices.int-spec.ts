@@ -123,6 +123,73 @@ test('are left as they are when the call makes no sense', async () => {
   expect(await fixture.world()).toBe(before);
 });
 
+describe('documents of a module that is gone', () => {
+  const reason = 'read out at the service centre';
+  const receiptOf = (terminalId: string, deviceId: string, receiptSeq: number): Promise<string> =>
+    fixture.createReceipt(
+      fixture.merchantId,
+      { deviceId, terminalId },
+      { status: 'registered', fiscal: { receiptSeq } },
+    );
+  const statusOf = async (id: string): Promise<unknown> =>
+    (await fixture.prisma.receipt.findFirstOrThrow({ where: { id } })).ofdStatus;
+
+  test('are noted as delivered, as far as they were: each once, with its event, on record', async () => {
+    const { deviceId, terminalId: present } = await fixture.createDevice();
+    const gone = `${present.slice(0, -1)}X`;
+    const receipts = await Promise.all([7, 8, 9].map((seq) => receiptOf(gone, deviceId, seq)));
+    const [first = '', second = '', third = ''] = receipts;
+    const kept = await receiptOf(present, deviceId, 8);
+    const say = (more: object = {}) => change(deviceId, 'delivered', { terminal_id: gone, reason, ...more });
+    expect(await say({ up_to_seq: 8 })).toEqual({ status: 200, body: { receipts: 2 } });
+    expect(await Promise.all([first, second, third, kept].map(statusOf))).toEqual([
+      'sent',
+      'sent',
+      'pending',
+      'pending',
+    ]);
+    expect(await fixture.events(first)).toMatchObject([{ type: 'receipt.ofd_sent' }]);
+    expect((await say()).body).toEqual({ receipts: 1 });
+    expect((await say()).body).toEqual({ receipts: 0 });
+    expect(await statusOf(kept)).toBe('pending');
+    expect((await fixture.audited(deviceId))[0]).toMatchObject({
+      action: 'device.delivered',
+      after: { terminal_id: gone, up_to_seq: 8, receipts: 2, reason },
+    });
+  });
+
+  test('of a deleted device too; not while the device has the module, and of no other merchant', async () => {
+    const { deviceId, terminalId } = await fixture.createDevice();
+    const receipt = await receiptOf(terminalId, deviceId, 7);
+    const body = { terminal_id: terminalId, reason };
+    const stranger = await fixture.createToken(await fixture.createMerchant(), ['operator:resolve']);
+    const before = await fixture.world();
+    const refusals = [
+      [await change(deviceId, 'delivered', body), 409, 'terminal_still_watched'],
+      [await change(deviceId, 'delivered', body, stranger), 404, 'not_found'],
+      [await change(newId('dev'), 'delivered', body), 404, 'not_found'],
+      [await change(deviceId, 'delivered', { reason }), 422, 'required'],
+      [await change(deviceId, 'delivered', { terminal_id: 'x'.repeat(64), reason }), 422, 'too_long'],
+      [await change(deviceId, 'delivered', { ...body, up_to_seq: 0 }), 422, 'out_of_range'],
+      [await change(deviceId, 'delivered', { terminal_id: terminalId }), 422, 'required'],
+    ] as const;
+    expect(
+      refusals.map(
+        ([
+          {
+            status,
+            body: { code },
+          },
+        ]) => [status, code],
+      ),
+    ).toEqual(refusals.map(([, status, code]) => [status, code]));
+    expect(await fixture.world()).toBe(before);
+    await fixture.prisma.device.update({ where: { id: deviceId }, data: { deletedAt: new Date() } });
+    expect(await change(deviceId, 'delivered', body)).toEqual({ status: 200, body: { receipts: 1 } });
+    expect(await statusOf(receipt)).toBe('sent');
+  });
+});
+
 test('five adoptions at once are one', async () => {
   const { deviceId } = await fixture.createDevice({ state: 'replaced' });
   const answers = await Promise.all(Array.from({ length: 5 }, () => change(deviceId, 'adopt')));

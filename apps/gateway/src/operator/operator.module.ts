@@ -8,6 +8,7 @@ import { PlatformHealthController } from './health/platform-health.controller.js
 import { PlatformHealthRepository } from './health/platform-health.repository.js';
 import { ReadPlatformHealth } from './health/read-platform-health.js';
 import { ListUnknown } from './list-unknown.js';
+import { NoteDelivered } from './note-delivered.js';
 import { OperatorDevicesController } from './operator-devices.controller.js';
 import { OperatorController } from './operator.controller.js';
 import { OperatorRepository } from './operator.repository.js';
@@ -38,6 +39,7 @@ import { UnblockDevice } from './unblock-device.js';
     CompleteFiscal,
     AdoptDevice,
     UnblockDevice,
+    NoteDelivered,
     ReadOverview,
     ReceiptSpans,
     ReadPlatformOverview,

@@ -147,6 +147,7 @@ export const RESOURCES = {
     park: 'POST attempts/{id}/park',
     adoptModule: 'POST devices/{id}/adopt',
     unblock: 'POST devices/{id}/unblock',
+    noteDelivered: 'POST devices/{id}/delivered',
     resolvePayment: 'POST payments/{id}/resolve',
     retryPayment: 'POST payments/{id}/retry',
     notePaymentDocument: 'POST payments/{id}/document',

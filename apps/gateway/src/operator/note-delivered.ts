@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma } from '#database';
+import { markSent, OFD_BATCH } from '#ledger';
+import { Problem } from '#problems';
+import { AuditedChange } from '../audit/audited-change.js';
+import type { Caller } from '../audit/caller.js';
+
+/** A module holds a thousand unsent documents at the most; more than these of one call have been counted up over years. */
+const MAX_BATCHES = 20;
+
+export interface Delivery {
+  terminalId: string;
+  /** The last document that the tax office has; null where it has all. */
+  upToSeq: number | null;
+  reason: string;
+}
+
+/**
+ * POST /v1/operator/devices/{id}/delivered: the documents of a module that is gone have reached the OFD another way (a service centre that
+ * read its memory out). Its register can no longer say so, and until someone does the alarm of their deadline goes on, and the archive keeps
+ * their receipts back. A module that the device has still answers for itself.
+ */
+@Injectable()
+export class NoteDelivered {
+  constructor(private readonly changes: AuditedChange) {}
+
+  /** @returns how many receipts count as sent from now on; repeated it is 0 @throws Problem 404; 409 terminal_still_watched */
+  execute(caller: Caller, deviceId: string, { terminalId, upToSeq, reason }: Delivery): Promise<number> {
+    return this.changes.execute(caller, async (tx) => {
+      const [device] = await tx.$queryRaw<{ terminal_id: string | null; is_deleted: boolean }[]>`
+        SELECT terminal_id, deleted_at IS NOT NULL AS is_deleted FROM devices
+         WHERE id = ${deviceId} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
+      if (!device) throw new Problem('not_found', 'There is no device with this id.');
+      if (device.terminal_id === terminalId && !device.is_deleted) {
+        const detail = `The device has ${terminalId}: what it has delivered is read from it. Adopt the module after it, or delete the device, first.`;
+        throw new Problem('terminal_still_watched', detail);
+      }
+      const [{ now } = { now: new Date(0) }] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+      const sent = { deviceId, terminalId, before: now, upToSeq: upToSeq ?? Number.MAX_SAFE_INTEGER, except: [] };
+      let marked = 0;
+      for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
+        const found = await markSent(tx, sent, Prisma.sql`now()`);
+        marked += found;
+        if (found < OFD_BATCH) break;
+      }
+      const after = { terminal_id: terminalId, up_to_seq: upToSeq, receipts: marked, reason };
+      return { result: marked, action: 'device.delivered', targetId: deviceId, before: null, after };
+    });
+  }
+}
