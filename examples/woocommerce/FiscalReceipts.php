@@ -50,8 +50,8 @@ final class FiscalReceipts
         if (!$order || !$refund || in_array($refund->get_meta(self::STATUS), ['registered', 'unknown'], true)) {
             return;
         }
-        if (in_array($order->get_meta(self::STATUS), self::PENDING, true)) {
-            // What is not registered yet cannot be taken back: the job that reads the sale ends this waiting.
+        if ($this->isUndecided($order)) {
+            // What is not registered yet cannot be taken back: the job of the sale, or the person who decides about it, ends this waiting.
             as_schedule_single_action(time() + self::LATER_S, 'fiscal_receipts_refund', [$order_id, $refund_id], 'fiscal-receipts');
             return;
         }
@@ -63,6 +63,14 @@ final class FiscalReceipts
         $this->perform('fiscal_receipts_refund', [$order_id, $refund_id], $refund, $order, function () use ($order, $refund, $sale): array {
             return $this->gateway->refund($sale, $this->orders->refund($order, $refund), 'wc-refund-' . $refund->get_id());
         });
+    }
+
+    /** Whether the sale may still become a receipt: it has none yet and is to be asked for again, or what became of it is not known. */
+    private function isUndecided(WC_Order $order): bool
+    {
+        return in_array($order->get_meta(self::STATUS), [...self::PENDING, 'unknown'], true)
+            || ((string) $order->get_meta(self::RECEIPT) === ''
+                && as_has_scheduled_action('fiscal_receipts_sell', [$order->get_id()], 'fiscal-receipts'));
     }
 
     /** A webhook of the gateway. Answers at once; what it says is at the order then. */

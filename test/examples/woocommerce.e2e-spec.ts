@@ -177,6 +177,28 @@ heldTest('a refund waits for its sale, which is still on its way', async () => {
   }
 });
 
+heldTest(
+  'a refund waits for its sale, which was not answered yet, or which a person has to decide',
+  async () => {
+    const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${await freePorts(1)}` };
+    const refund = (of: number) => ({ hook: 'woocommerce_order_refunded', arguments: [of, of * 10] });
+    const undecided = { meta: { _fiscal_receipt_id: 'rcp_79', _fiscal_status: 'unknown' } };
+    const given = [78, 79].map((of) => ({ id: of * 10, items: [] }));
+    const { orders, later } = await shop(
+      [orderOf(78), orderOf(79, undecided), ...given],
+      [paid(78), refund(78), refund(79)],
+      away,
+    );
+    expect(orders['78']?.notes).toEqual([expect.stringContaining('asked again')]);
+    expect(later.map(({ hook, arguments: ids }) => [hook, ids])).toEqual([
+      ['fiscal_receipts_sell', [78]],
+      ['fiscal_receipts_refund', [78, 780]],
+      ['fiscal_receipts_refund', [79, 790]],
+    ]);
+  },
+  300_000,
+);
+
 heldTest('a webhook is verified, and has the receipt read again', async () => {
   const first = await shop([orderOf(75)], [paid(75)]);
   const id = first.orders['75']!.meta['_fiscal_receipt_id']!;

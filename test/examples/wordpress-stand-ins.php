@@ -40,6 +40,13 @@ function as_schedule_single_action(int $at, string $hook, array $arguments, stri
     $later[] = ['hook' => $hook, 'arguments' => $arguments, 'in_seconds' => $at - time()];
 }
 
+function as_has_scheduled_action(string $hook, array $arguments, string $group): bool
+{
+    global $queue, $later;
+    $waits = fn ($one) => [$one['hook'] ?? $one[0], $one['arguments'] ?? $one[1]] === [$hook, $arguments];
+    return array_filter([...$queue, ...$later], $waits) !== [];
+}
+
 function wc_get_order(int $id): WC_Abstract_Order|false
 {
     global $orders;
@@ -216,7 +223,7 @@ do_action('rest_api_init');
 
 $input = json_decode(stream_get_contents(STDIN), true, 512, JSON_THROW_ON_ERROR);
 foreach ($input['orders'] as $facts) {
-    $orders[$facts['id']] = isset($facts['payment_method']) ? new WC_Order($facts) : new WC_Order_Refund($facts);
+    $orders[$facts['id']] = isset($facts['payment_method']) ? new WC_Order($facts, $facts['meta'] ?? []) : new WC_Order_Refund($facts);
 }
 $answers = [];
 foreach ($input['happens'] as $event) {
