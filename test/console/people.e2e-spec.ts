@@ -174,7 +174,7 @@ describeInBrowser('people before the console', () => {
     await first.visitor.open('/webhooks');
     await page.getByRole('button', { name: 'Add an endpoint' }).click();
     await page.getByLabel('Description').fill('typed by the first');
-    const second = await first.beside('second@shop.uz');
+    const second = await first.beside('beside@shop.uz');
     await second.accept(await inviteByCommand(rig, second.email, 'owner'), 'Second');
     // At once, without a touch of the tab.
     await page.getByRole('button', { name: 'Second', exact: true }).waitFor();

@@ -156,7 +156,7 @@ abstract class WC_Abstract_Order extends Has_Meta
 
     public function __construct(array $facts)
     {
-        parent::__construct($facts);
+        parent::__construct($facts, $facts['meta'] ?? []);
         foreach ($facts['items'] as $item) {
             $this->items[$item['id']] = new WC_Order_Item($item, isset($item['of']) ? ['_refunded_item_id' => (string) $item['of']] : []);
         }
@@ -223,7 +223,7 @@ do_action('rest_api_init');
 
 $input = json_decode(stream_get_contents(STDIN), true, 512, JSON_THROW_ON_ERROR);
 foreach ($input['orders'] as $facts) {
-    $orders[$facts['id']] = isset($facts['payment_method']) ? new WC_Order($facts, $facts['meta'] ?? []) : new WC_Order_Refund($facts);
+    $orders[$facts['id']] = isset($facts['payment_method']) ? new WC_Order($facts) : new WC_Order_Refund($facts);
 }
 $answers = [];
 foreach ($input['happens'] as $event) {
