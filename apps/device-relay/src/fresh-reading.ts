@@ -6,10 +6,12 @@ const FRESH_MS = 5_000;
 const USED_FOR = 20;
 /** A scrape has ten seconds for all that it shows; a statement on a database that says nothing has fifteen. */
 const PATIENCE_MS = 5_000;
+/** What brought nothing counts for no more than this, however long it took: the database may be back. */
+const FAILED_MS = 3_000;
 
 interface Reading<T> {
   begunAtMs: number;
-  /** 0: it is under way, or brought nothing. */
+  /** 0: it is under way. */
   tookMs: number;
   value: Promise<T>;
 }
@@ -41,8 +43,8 @@ export class FreshReading<T> {
       return this.last.value;
     const reading: Reading<T> = { begunAtMs: now, tookMs: 0, value: this.read() };
     const done = (value: T | null): void => {
-      // What brought nothing is soon asked again, however long it took: the database may be back.
-      if (value !== null) reading.tookMs = this.monotonicMs() - now;
+      const tookMs = this.monotonicMs() - now;
+      reading.tookMs = value === null ? Math.min(tookMs, FAILED_MS) : tookMs;
     };
     // How it ended is for those who wait for `value`.
     void reading.value.then(done, () => done(null));

@@ -64,7 +64,7 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
     await this.rounds?.stop();
   }
 
-  private async readLag(lags: readonly ArchiveLag[]): Promise<number> {
+  private async readLag(lags: readonly ArchiveLag[]): Promise<number | null> {
     const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
     try {
       let most = 0;
@@ -72,7 +72,7 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
       return most;
     } catch (error) {
       this.logger.warn({ err: error }, 'not read for metrics how far the archive is behind');
-      return Number.NaN;
+      return null;
     }
   }
 }

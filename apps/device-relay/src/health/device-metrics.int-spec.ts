@@ -42,6 +42,16 @@ test('one that has never dialled in is no register that is away, and takes the p
   const text = await scraped(4);
   expect(text).not.toContain('device="dev_0"');
   expect(text).toMatch(/^fleet_devices\{.*\} 9$/m);
+  const receipt = await rows.createReceipt({ deviceId: 'dev_0' });
+  expect(await scraped(4)).toMatch(/^device_oldest_accepted_seconds\{.*device="dev_0"/m);
+  await rows.sql.query('DELETE FROM receipts WHERE id = $1', [receipt]);
+});
+
+test('one that is not met again after its module was adopted stays one', async () => {
+  await create('dev_a', 'unreachable', { terminalId: null, transport: 'link', baseUrl: null });
+  await rows.sql.query(`UPDATE devices SET last_seen_at = now() WHERE id = 'dev_a'`);
+  expect(await scraped(20)).toMatch(/^device_up\{.*device="dev_a".*\} 0$/m);
+  await rows.sql.query(`UPDATE devices SET deleted_at = now() WHERE id = 'dev_a'`);
 });
 
 test('what a sandbox forces upon its registers alarms no person', async () => {

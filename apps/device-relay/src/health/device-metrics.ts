@@ -27,12 +27,13 @@ interface FleetRow {
 }
 
 /**
- * Registers that are of interest to who keeps the system running: known, not switched off, and real. One that has never dialled in is none yet,
- * and what a sandbox forces upon its emulated registers alarms no person.
+ * Registers that are of interest to who keeps the system running: known, not switched off, and real: what a sandbox forces upon its emulated
+ * registers alarms no person. One that has never dialled in is none yet, unless receipts wait for it.
  */
 const OF_THE_FLEET = Prisma.sql`
   d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled' AND d.transport <> 'emulated'
-  AND NOT (d.transport = 'link' AND d.terminal_id IS NULL AND d.state = 'unreachable')`;
+`;
+const HAS_DIALLED_IN = Prisma.sql`(d.transport <> 'link' OR d.last_seen_at IS NOT NULL)`;
 
 interface Reading {
   devices: DeviceRow[];
@@ -118,14 +119,14 @@ export class DeviceMetrics {
              CASE WHEN d.oldest IS NULL THEN 0 ELSE lane_length(d.id, ${MAX_COUNTED}::int) END AS waiting,
              extract(epoch FROM now() - d.oldest)::float8 AS oldest_accepted
         FROM (SELECT d.*, w.created_at AS oldest FROM devices d LEFT JOIN waiting_lanes() w ON w.device_id = d.id
-               WHERE ${OF_THE_FLEET}
+               WHERE ${OF_THE_FLEET} AND (${HAS_DIALLED_IN} OR w.created_at IS NOT NULL)
                ORDER BY d.state = 'online', w.created_at, d.id LIMIT ${this.options.limit}) AS d`;
   }
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET})::int AS devices,
-             (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET} AND d.state IN ('online', 'degraded'))::int AS up,
+      SELECT (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN})::int AS devices,
+             (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN} AND d.state IN ('online', 'degraded'))::int AS up,
              sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
              sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
         FROM unnest('{0,1,2}'::smallint[]) AS alerts`;

@@ -1,6 +1,7 @@
 // Promise: the metrics show a lane that stands still and receipts that wait for a person, at any load.
 import { createLogger, Metrics } from '#runtime';
 import { observeBacklog } from './backlog-metrics.js';
+import { planOf, recorded } from '#database/testing';
 import { countUnknown, readBacklog } from '#ledger';
 import { LaneRows } from './testing/lane-rows.js';
 
@@ -72,6 +73,18 @@ test('what a sandbox forces to be unknown waits for no person who keeps the syst
   const backlog = await readBacklog(rows.prisma);
   expect(backlog).toMatchObject({ unknown: 0, oldestUnknownSeconds: 0, lanes: 1, waiting: 1, oldestSeconds: 0 });
   expect(await countUnknown(rows.prisma, 10)).toBe(0);
+  // However many of them: they are passed over as one.
+  await rows.sql.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin, vat_total_tiyin)
+     SELECT 'rcp_test_' || lpad(n::text, 26, '0'), 'mer_test_1', 'cli_test_1', 'receipts', '\\x00', 'sale', 'unknown', nextval('lane_place_seq'), 'dev_test_1',
+            '{}', 1, 0 FROM generate_series(1, 3000) n`,
+  );
+  await rows.sql.query('VACUUM ANALYZE receipts');
+  const { largest } = await planOf(
+    rows.sql,
+    recorded((prisma) => countUnknown(prisma, 10)),
+  );
+  expect(largest).toBeLessThan(20);
 });
 
 test('a receipt that waits for a register that was switched off is as old as it is', async () => {
