@@ -53,6 +53,10 @@ final class FiscalReceipts
         if ($this->isUndecided($order)) {
             // What is not registered yet cannot be taken back: the job of the sale, or the person who decides about it, ends this waiting.
             as_schedule_single_action(time() + self::LATER_S, 'fiscal_receipts_refund', [$order_id, $refund_id], 'fiscal-receipts');
+            if ($order->get_meta(self::STATUS) === 'unknown' && !as_has_scheduled_action('fiscal_receipts_read', [$order_id], 'fiscal-receipts')) {
+                // A webhook that says what was decided may be lost.
+                self::schedule('fiscal_receipts_read', $order_id);
+            }
             return;
         }
         $sale = (string) $order->get_meta(self::RECEIPT);

@@ -194,6 +194,7 @@ heldTest(
       ['fiscal_receipts_sell', [78]],
       ['fiscal_receipts_refund', [78, 780]],
       ['fiscal_receipts_refund', [79, 790]],
+      ['fiscal_receipts_read', [79]],
     ]);
   },
   300_000,

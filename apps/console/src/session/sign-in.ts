@@ -87,18 +87,22 @@ export async function readMe(): Promise<Me | null> {
   return me;
 }
 
+/** For whom this page has read something. */
+let shownTo: string | null = null;
+
 /**
- * What is shown and typed in a tab is one person's; other tabs hear who it is from now on.
- * @returns whether it was another's until now, of which nothing may stay: begin anew
+ * What is shown and typed in a tab is one person's; other tabs hear who it is from now on. Nothing that was typed stays for another.
+ * @returns whether the page was read for another one: begin anew
  */
 export function takeTab({ user, kind }: Me): boolean {
   const person = user?.id ?? kind;
   const before = sessionStorage.getItem(PERSON_KEY);
+  if (before !== null && before !== person) forgetDrafts();
   sessionStorage.setItem(PERSON_KEY, person);
   if (localStorage.getItem(PERSON_KEY) !== person) localStorage.setItem(PERSON_KEY, person);
-  if (before === null || before === person) return false;
-  forgetDrafts();
-  return true;
+  const isOfAnother = shownTo !== null && shownTo !== person;
+  shownTo = person;
+  return isOfAnother;
 }
 
 /** A fresh page: nothing that was read before stays in it. */

@@ -164,6 +164,7 @@ export class ListUnknown {
       WITH unknown AS MATERIALIZED (
         -- One more: that at which the page before ended may have no further attempt.
         SELECT r.id FROM receipts r WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND r.id >= ${after.receiptId}
+           AND EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND a.state::text = 'unknown')
          ORDER BY r.merchant_id, r.id LIMIT ${limit}::int4 + 1
       ), blocked AS MATERIALIZED (
         SELECT c.receipt_id AS id FROM devices d JOIN attempt_claims c ON c.device_id = d.id

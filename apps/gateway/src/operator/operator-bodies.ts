@@ -68,7 +68,7 @@ export class SurplusBody {
 }
 
 /** That documents of a module which is gone have reached the OFD another way. */
-export class DeliveredBody {
+export class DeliveredDocumentsBody {
   /** Of the module, as its receipts show it. */
   @IsString()
   @MinLength(1)

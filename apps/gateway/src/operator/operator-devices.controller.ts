@@ -5,7 +5,7 @@ import { ownId } from '../http/own-id.js';
 import { Scopes, StepUp } from '../http/scopes.js';
 import { AdoptDevice } from './adopt-device.js';
 import { NoteDelivered } from './note-delivered.js';
-import { DeliveredBody, ReasonBody } from './operator-bodies.js';
+import { DeliveredDocumentsBody, ReasonBody } from './operator-bodies.js';
 import { UnblockDevice } from './unblock-device.js';
 
 export interface DeviceStateView {
@@ -15,7 +15,7 @@ export interface DeviceStateView {
   terminal_id: string | null;
 }
 
-export interface DeliveredView {
+export interface DeliveredDocumentsView {
   /** That count as sent to the OFD from now on; 0 when it is said again. */
   receipts: number;
 }
@@ -63,8 +63,8 @@ export class OperatorDevicesController {
   async delivered(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
-    @Body() { terminal_id: terminalId, up_to_seq: upToSeq = null, reason }: DeliveredBody,
-  ): Promise<DeliveredView> {
+    @Body() { terminal_id: terminalId, up_to_seq: upToSeq = null, reason }: DeliveredDocumentsBody,
+  ): Promise<DeliveredDocumentsView> {
     const delivery = { terminalId, upToSeq, reason: reason.trim() };
     return { receipts: await this.noteDelivered.execute(caller, ownId('dev', id, 'device'), delivery) };
   }

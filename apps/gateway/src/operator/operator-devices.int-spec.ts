@@ -183,11 +183,21 @@ describe('documents of a module that is gone', () => {
         ]) => [status, code],
       ),
     ).toEqual(refusals.map(([, status, code]) => [status, code]));
+    const nothing = await change(deviceId, 'delivered', { terminal_id: `${terminalId.slice(0, -1)}Y`, reason });
+    expect(nothing).toEqual({ status: 200, body: { receipts: 0 } });
     expect(await fixture.world()).toBe(before);
     await fixture.prisma.device.update({ where: { id: deviceId }, data: { deletedAt: new Date() } });
     expect(await change(deviceId, 'delivered', body)).toEqual({ status: 200, body: { receipts: 1 } });
     expect(await statusOf(receipt)).toBe('sent');
   });
+});
+
+test('documents that a module put back from a copy does not know can be noted as delivered before it is adopted', async () => {
+  const { deviceId, terminalId } = await fixture.createDevice({ state: 'replaced' });
+  const fiscal = { receiptSeq: 9 };
+  await fixture.createReceipt(fixture.merchantId, { deviceId, terminalId }, { status: 'registered', fiscal });
+  const answer = await change(deviceId, 'delivered', { terminal_id: terminalId, reason });
+  expect(answer).toEqual({ status: 200, body: { receipts: 1 } });
 });
 
 test('five adoptions at once are one', async () => {

@@ -83,7 +83,7 @@ export const OF_FLEET = {
   device_not_replaced: read('There is nothing to adopt.', 'Read the device.'),
   terminal_still_watched: change(
     'The device has this module: what it has delivered to the OFD is read from it.',
-    'Name the terminal of a module that is gone; or adopt the module after it, or delete the device, first.',
+    'Name the terminal of a module that is gone; of one that was put back from a copy say it before the device is adopted.',
   ),
   device_not_blocked: read('There is nothing to unblock.', 'Read the device.'),
   device_not_linked: read('The register is called at its address, not over a link.', 'Use address and key.'),

@@ -170,7 +170,7 @@ async function run(action: Called, seen: Payment, { reason, outcome }: Given): P
     case 'retry':
       return void (await api('post', '/v1/operator/payments/{id}/retry', { path, body: { reason } }));
     case 'resolve':
-      // Compared once more under the payment's lock: what changes between the reading and the call counts, too.
+      // These two are compared once more under the payment's lock: they may change between the reading and the call.
       return void (await api('post', '/v1/operator/payments/{id}/resolve', {
         path,
         body: { outcome, reason, status_since, refunded },
