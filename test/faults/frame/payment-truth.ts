@@ -4,6 +4,7 @@ import type { PaymentsRig, RigPayment } from '../../system/payments-rig.js';
 import { until } from '../../../libs/runtime/src/testing/until.js';
 import type { Outcome } from './case.js';
 import type { SoldOnline } from './payment-load.js';
+import { deliverUnsent } from './truth.js';
 
 interface LedgerRow {
   id: string;
@@ -48,7 +49,9 @@ export async function judgePayments(
   );
   const rows = await read();
   const money = moneyByOrder(await rig.simulated());
-  const documents = await documentsByMarker(rig, rows, prefix);
+  const failures = [...complaints.slice(0, SAMPLES)];
+  await deliverUnsent(rig.system, rig.system.merchant.tills, failures);
+  const documents = await documentsByMarker(rig, prefix);
   const markers = new Map(sold.map(({ paymentId, markers: each }) => [paymentId, each]));
   const judged = rows.map((row) => {
     const { captures, refunds, held } = money.get(row.id) ?? { captures: 0, refunds: 0, held: 0 };
@@ -69,7 +72,6 @@ export async function judgePayments(
     judged
       .filter((one) => one[what])
       .map(({ row }) => `${row.id} (${row.state}, ${salesOf(row)}, ${String(row.reason)}, ${dueOf(row)})`);
-  const failures = [...complaints.slice(0, SAMPLES)];
   const counted = (what: Parameters<typeof listed>[0]): number => {
     const found = listed(what);
     if (found.length > 0) failures.push(`${String(found.length)} × ${what}: ${found.slice(0, SAMPLES).join(', ')}`);
@@ -133,15 +135,9 @@ function moneyByOrder(payments: readonly RigPayment[]): Map<string, Money> {
 
 async function documentsByMarker(
   rig: PaymentsRig,
-  rows: readonly LedgerRow[],
   prefix: string,
 ): Promise<Map<string, { sales: number; refunds: number }>> {
-  const sales = rows.flatMap((row) => row.sales);
-  const registered = sales.filter(({ status }) => status === 'registered').length;
-  const refunded = sales.filter(({ refund }) => refund === 'registered').length;
-  const ours = async () =>
-    (await documentsAtOfd(rig.system)).filter(({ items }) => items[0]?.name.startsWith(`${prefix}-`) === true);
-  const documents = await until('the OFD holds all documents', ours, (held) => held.length >= registered + refunded);
+  const documents = (await documentsAtOfd(rig.system)).filter(({ items }) => items[0]?.name.startsWith(`${prefix}-`));
   const byMarker = new Map<string, { sales: number; refunds: number }>();
   for (const { items, type } of documents) {
     const marker = items[0]?.name ?? '';
