@@ -4,11 +4,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { EXIT } from './exit-codes.js';
 import { run } from './run.js';
 import { thisProcess, type World } from './session.js';
 import { readEnvironment } from './settings.js';
+import { heardStreams } from './testing/heard-streams.js';
 
 const SECRET = 'secret-of-the-profile';
 const OWN = { client_id: 'cli_own', client_secret: SECRET, key_id: 'key_own', key_secret: 'key-of-the-profile' };
@@ -55,18 +55,11 @@ async function fgw(
   args: string[],
   env: Record<string, string> = {},
 ): Promise<{ code: number; stderr: string; stdout: string }> {
-  const said = { stdout: '', stderr: '' };
-  const to = (name: 'stdout' | 'stderr') =>
-    new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        said[name] += chunk.toString();
-        done();
-      },
-    });
+  const { streams, said } = heardStreams();
   const world: World = {
     ...thisProcess(new AbortController().signal),
     environment: readEnvironment({ FGW_CONFIG: config(), ...env }),
-    streams: { stdout: to('stdout'), stderr: to('stderr') },
+    streams,
     isTerminal: false,
   };
   return { code: await run(args, world), ...said };

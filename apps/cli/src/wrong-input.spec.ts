@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { until } from '../../../libs/runtime/src/testing/until.js';
 import { EXIT } from './exit-codes.js';
 import { run } from './run.js';
 import { thisProcess } from './session.js';
 import { readEnvironment } from './settings.js';
+import { heardStreams } from './testing/heard-streams.js';
 
 const OWN = { url: 'http://127.0.0.1:9', client_id: 'cli_own', client_secret: 'secret' };
 let folder: string;
@@ -23,15 +23,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const config = () => join(folder, 'config.json');
 
 async function fgw(...args: string[]): Promise<{ code: number; stderr: string; stdout: string }> {
-  const said = { stdout: '', stderr: '' };
-  const to = (name: 'stdout' | 'stderr') =>
-    new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        said[name] += chunk.toString();
-        done();
-      },
-    });
-  const streams = { stdout: to('stdout'), stderr: to('stderr') };
+  const { streams, said } = heardStreams();
   const world = thisProcess(new AbortController().signal);
   const code = await run(args, { ...world, environment: readEnvironment({ FGW_CONFIG: config() }), streams });
   return { code, ...said };
