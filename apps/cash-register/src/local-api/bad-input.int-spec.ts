@@ -1,11 +1,21 @@
 // Breaks if any input makes the register answer without a documented code, hang, or register something.
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { API_KEY, startTestRegister, withRegister, type TestRegister } from '../testing/register-fixture.js';
 import { item, sale } from '../testing/samples.js';
 
 const text = JSON.stringify(sale());
+
+/** All that comes back until the register closes the connection. */
+function answerTo(url: string, send: (socket: Socket) => unknown): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => send(socket));
+    let received = '';
+    socket.setEncoding('utf8').on('data', (piece: string) => (received += piece));
+    socket.on('error', reject).on('close', () => resolve(received));
+  });
+}
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /** Answer status and error code of raw bytes: what fetch() would never send. */
@@ -138,24 +148,14 @@ describe('bad input', () => {
   });
 
   test('input that is not HTTP gets the documented error form', async () => {
-    const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(new URL(register.url).port), '127.0.0.1', () => socket.end('rubbish\r\n\r\n'));
-      let received = '';
-      socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
-      socket.on('error', reject).on('close', () => resolve(received));
-    });
+    const answer = await answerTo(register.url, (socket) => socket.end('rubbish\r\n\r\n'));
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('"code":"S-003"');
   });
 
   test.each(['/status', '/receipts/1', '/', '/nowhere'])('400 for two Host headers: %s', async (path) => {
-    const answer = await new Promise<string>((resolve, reject) => {
-      const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nHost: b\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`;
-      const socket = connect(Number(new URL(register.url).port), '127.0.0.1', () => socket.write(head));
-      let received = '';
-      socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
-      socket.on('error', reject).on('close', () => resolve(received));
-    });
+    const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nHost: b\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`;
+    const answer = await answerTo(register.url, (socket) => socket.write(head));
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('"code":"S-003"');
   });
@@ -204,12 +204,7 @@ test('bytes behind a sale are not its answer: it is registered, and the answer s
   withRegister({}, async (own) => {
     const head = `POST /receipts HTTP/1.1\r\nHost: a\r\nX-API-Key: ${API_KEY}\r\nContent-Type: application/json`;
     const request = `${head}\r\nContent-Length: ${String(Buffer.byteLength(text))}\r\n\r\n${text}}}`;
-    const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(new URL(own.url).port), '127.0.0.1', () => socket.write(request));
-      let received = '';
-      socket.setEncoding('utf8').on('data', (piece: string) => (received += piece));
-      socket.on('error', reject).on('close', () => resolve(received));
-    });
+    const answer = await answerTo(own.url, (socket) => socket.write(request));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(answer).toContain('"receiptSeq":1');
     expect((await own.call('GET', '/fm/info')).body.currentReceiptSeq).toBe(1);
