@@ -6,7 +6,10 @@ import type { PrismaService } from '#database';
 import {
   createTestDatabase,
   earlierTransactionsEnded,
+  planOf,
+  recorded,
   sampleDocument,
+  superuserOf,
   testClient,
   type TestDatabase,
 } from '#database/testing';
@@ -15,7 +18,7 @@ import { parseKeyring } from '#secrets';
 import { AddressBook } from '../messages/address-book.js';
 import { PlanMessages } from '../messages/plan-messages.js';
 import { EventHorizon } from '../events/event-horizon.js';
-import { PlanDeliveries } from './plan-deliveries.js';
+import { endpointsOf, PlanDeliveries } from './plan-deliveries.js';
 
 let database: TestDatabase;
 let prisma: PrismaService;
@@ -154,4 +157,24 @@ test('several gateways at the same time make each delivery once', async () => {
   expect(await prisma.webhookDelivery.count()).toBe(60 * 50);
   const rows = await prisma.webhookDelivery.groupBy({ by: ['endpointId', 'eventId'] });
   expect(rows).toHaveLength(60 * 50);
+});
+
+test('receivers of a batch are read without those of callbacks, and without those that were deleted: ever new origins of one merchant slow no other', async () => {
+  const client = await superuserOf(database);
+  try {
+    await client.query(
+      `INSERT INTO webhook_endpoints (id, merchant_id, kind, url, events, deleted_at)
+       SELECT 'whk_' || n, CASE WHEN n % 100 = 0 THEN 'mer_' || n ELSE 'mer_1' END,
+              (CASE WHEN n % 50 = 0 THEN 'endpoint' ELSE 'callback' END)::webhook_kind, 'https://h' || n || '.example', '{*}',
+              CASE WHEN n % 100 = 50 THEN now() END
+         FROM generate_series(1, 20000) AS n`,
+    );
+    await client.query('ANALYZE webhook_endpoints');
+    const statement = recorded((database) => endpointsOf(database, ['mer_1', 'mer_100', 'mer_200']));
+    await client.query('SET ROLE fiscal_app');
+    const { largest, wholeTables } = await planOf(client, statement);
+    expect({ largest, wholeTables }).toEqual({ largest: 2, wholeTables: [] });
+  } finally {
+    await client.end();
+  }
 });
