@@ -31,8 +31,7 @@ interface FleetRow {
  * registers alarms no person. One that has never dialled in is none yet, unless receipts wait for it.
  */
 const OF_THE_FLEET = Prisma.sql`
-  d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled' AND d.transport <> 'emulated'
-`;
+  d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled' AND d.transport <> 'emulated'`;
 const HAS_DIALLED_IN = Prisma.sql`(d.transport <> 'link' OR d.last_seen_at IS NOT NULL)`;
 
 interface Reading {
@@ -125,10 +124,13 @@ export class DeviceMetrics {
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN})::int AS devices,
-             (SELECT count(*) FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN} AND d.state IN ('online', 'degraded'))::int AS up,
-             sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
-             sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
-        FROM unnest('{0,1,2}'::smallint[]) AS alerts`;
+      SELECT f.devices, f.up, unsent.warned, unsent.alarmed FROM (
+        SELECT count(*)::int AS devices, (count(*) FILTER (WHERE d.state IN ('online', 'degraded')))::int AS up
+          FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN}
+      ) AS f CROSS JOIN (
+        SELECT sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
+               sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
+          FROM unnest('{0,1,2}'::smallint[]) AS alerts
+      ) AS unsent`;
   }
 }
