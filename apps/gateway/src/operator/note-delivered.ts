@@ -10,6 +10,13 @@ const MAX_BATCHES = 4;
 /** Of a device that has another module, or an older state of its own: it is asked for nothing. */
 const UNWATCHED: ReadonlySet<string> = new Set(['replaced', 'claimed_elsewhere']);
 
+interface Locked {
+  terminal_id: string | null;
+  state: string;
+  is_deleted: boolean;
+  now: Date;
+}
+
 export interface Delivery {
   terminalId: string;
   /** The last document that the tax office has; null where it has all. */
@@ -29,16 +36,21 @@ export class NoteDelivered {
   /** @returns how many receipts count as sent from now on; repeated it is 0 @throws Problem 404; 409 terminal_still_watched */
   execute(caller: Caller, deviceId: string, { terminalId, upToSeq, reason }: Delivery): Promise<number> {
     return this.changes.execute(caller, async (tx) => {
-      const [device] = await tx.$queryRaw<{ terminal_id: string | null; state: string; is_deleted: boolean }[]>`
-        SELECT terminal_id, state::text, deleted_at IS NOT NULL AS is_deleted FROM devices
+      const [device] = await tx.$queryRaw<Locked[]>`
+        SELECT terminal_id, state::text, deleted_at IS NOT NULL AS is_deleted, clock_timestamp() AS now FROM devices
          WHERE id = ${deviceId} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
       if (!device) throw new Problem('not_found', 'There is no device with this id.');
       if (device.terminal_id === terminalId && !device.is_deleted && !UNWATCHED.has(device.state)) {
         const detail = `The device has ${terminalId}: what it has delivered is read from it.`;
         throw new Problem('terminal_still_watched', detail);
       }
-      const [{ now } = { now: new Date(0) }] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
-      const sent = { deviceId, terminalId, before: now, upToSeq: upToSeq ?? Number.MAX_SAFE_INTEGER, except: [] };
+      const sent = {
+        deviceId,
+        terminalId,
+        before: device.now,
+        upToSeq: upToSeq ?? Number.MAX_SAFE_INTEGER,
+        except: [],
+      };
       let marked = 0;
       for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
         const found = await markSent(tx, sent, Prisma.sql`now()`);

@@ -7,7 +7,6 @@ import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
-import { withoutNulls } from '../http/without-nulls.js';
 import { PaymentRequestBody } from './payment-request-body.js';
 import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
 import { BatchBody } from '../receipts/batch-body.js';
@@ -89,7 +88,7 @@ export class ReceiptDraftsController {
       if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
       return this.preparePayment.prepare(client.merchantId, body);
     }
-    if (withoutNulls(body).further_receipts !== undefined) throw Problem.fromErrors([ONE_RECEIPT]);
+    if ((body.further_receipts ?? null) !== null) throw Problem.fromErrors([ONE_RECEIPT]);
     const prepared = await this.prepareReceipt.prepare(client.merchantId, body);
     if (prepared.kind === 'refused') throw prepared.problem;
     return { ...prepared, further: [] };

@@ -7,7 +7,7 @@ import { LOGGER } from '../../tokens.js';
 /** For so long rows of a file that were refused are handed back. */
 export const REJECTED_DAYS = 30;
 /** After this a synchronisation that is neither committed nor aborted was forgotten. */
-export const OPEN_DAYS = 7;
+const OPEN_DAYS = 7;
 const EVERY_MS = 10 * 60_000;
 /** Few enough that no other statement waits for their rows. */
 const AT_ONCE = 2_000;
