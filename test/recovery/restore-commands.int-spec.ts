@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import pg from 'pg';
 import { buildVerificationLink, tashkentCompact } from '#fiscal-domain';
 import { createLogger, NestLogger, newId } from '#runtime';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
 import { holdAfterRestore } from '../../apps/device-relay/src/copies/hold-after-restore.js';
-import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
+import { BASELINE, LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { VerifyAuditTrail } from '../../apps/gateway/src/audit/verify-audit-trail.js';
 import { Cli } from '../../apps/gateway/src/programs/cli/cli.js';
 import { CliModule } from '../../apps/gateway/src/programs/cli/cli.module.js';
@@ -229,6 +230,44 @@ test('nothing-lost: everything goes back to where it was, but for what was on it
   expect([await statusOf(waiting), await statusOf(sending)]).toEqual(['accepted', 'unknown']);
   expect([await stateOf('dev_1'), await stateOf('dev_2')]).toEqual(['online', 'online']);
   expect((await rows.ours.read('dev_2', 1))?.waiting).toMatchObject([{ id: waiting, isFromCopy: false }]);
+});
+
+test('nothing-lost: what was accepted while a relay held is not held afterwards', async () => {
+  await keyless('dev_1');
+  await rows.createReceipt();
+  // A gateway has begun to accept it, and commits once everything was held and given back.
+  const gateway = new pg.Client({ connectionString: rows.database.url });
+  await gateway.connect();
+  try {
+    await gateway.query('BEGIN');
+    const late = await rows.createReceipt({ over: gateway });
+    await putBack();
+    await run('restore', 'nothing-lost', ...REASON, ...evidence);
+    await gateway.query('COMMIT');
+    const lane = await rows.ours.read('dev_1', 2);
+    expect(lane?.waiting[1]).toMatchObject({ id: late, isFromCopy: false, mayBeRegistered: false });
+    // A lane that has read it before the command wants to hold it.
+    expect(await rows.ours.holdFromCopy(late)).toBe(false);
+    expect(await statusOf(late)).toBe('accepted');
+  } finally {
+    await gateway.end();
+  }
+});
+
+test('nothing-lost: what was never sent stays in its lane when that meets its register for the first time', async () => {
+  const waiting = await rows.createReceipt();
+  await putBack();
+  expect(await statusOf(waiting)).toBe('unknown');
+  await run('restore', 'nothing-lost', ...REASON, ...evidence);
+  expect(await rows.ours.saveIdentity('dev_1', { ...BASELINE, journalId: 'journal' }, ['journal'])).toBe('saved');
+  expect((await rows.ours.read('dev_1', 1))?.waiting).toMatchObject([{ id: waiting, mayBeRegistered: false }]);
+});
+
+test('nothing-lost: no answer before a relay has compared what a restore was announced for', async () => {
+  await keyless('dev_1');
+  await rows.createReceipt();
+  await run('restore', 'begin', ...REASON);
+  await expect(run('restore', 'nothing-lost', ...REASON, ...evidence)).rejects.toThrow('No relay has compared');
 });
 
 test('nothing-lost and adopt leave a register disabled that a person has disabled', async () => {

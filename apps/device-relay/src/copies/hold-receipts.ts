@@ -1,4 +1,4 @@
-import { Prisma } from '#database';
+import { FROM_COPY, Prisma } from '#database';
 import { holdCopied, type HeldReceipt, type RunStatement } from '#ledger';
 import { newId } from '#runtime';
 import { MOST_REGISTERS, Reach, type FleetDevice } from './reach.js';
@@ -36,7 +36,7 @@ export async function readFleet(run: RunStatement, receiptId: string | null = nu
  * notes which registers are to be compared. Each has an attempt for a person to decide: the one that was open when the copy
  * was made, else one without a sending.
  *
- * @param receiptIds null: all that are accepted or being sent
+ * @param receiptIds null: all that are accepted or being sent; else those of them that are still counted as a copy's
  * @returns those that are held now
  */
 export async function holdReceipts(
@@ -50,7 +50,7 @@ export async function holdReceipts(
             (SELECT a.id FROM attempts a WHERE a.receipt_id = r.id AND a.state = 'open') AS open_attempt_id
        FROM receipts r
       WHERE r.device_id IS NOT NULL AND (${ids}::text[] IS NULL AND r.status IN ('accepted', 'sending')
-                                         OR r.id = ANY(${ids}::text[]) AND r.status = 'accepted')
+                                         OR r.id = ANY(${ids}::text[]) AND r.status = 'accepted' AND ${FROM_COPY})
       ORDER BY r.id FOR UPDATE`);
   const holds = rows.flatMap((row) => holdOf(row, reach) ?? []);
   for (let from = 0; from < holds.length; from += BATCH) await hold(run, holds.slice(from, from + BATCH));

@@ -1,4 +1,4 @@
-import type { PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import * as ledger from '#ledger';
 import { holdReceipts, readFleet } from '../copies/hold-receipts.js';
 import type { DueLane } from './followed-lanes.js';
@@ -50,6 +50,8 @@ export class LaneRepository implements LaneStore {
   holdFromCopy: LaneStore['holdFromCopy'] = (receiptId) =>
     this.prisma.$transaction(async (tx) => {
       const run: ledger.RunStatement = (statement) => tx.$queryRaw(statement);
+      // A person may say at this moment that nothing was lost (nothing-lost.ts): before this hold, or after it.
+      await run(Prisma.sql`SELECT id FROM database_identity FOR SHARE`);
       const held = await holdReceipts(run, await readFleet(run, receiptId), [receiptId]);
       return held.length > 0;
     });

@@ -73,16 +73,25 @@ export async function releaseCompared(database: Statements, attemptIds: readonly
   return rows.map(({ device_id: deviceId }) => deviceId);
 }
 
-/** A person answers for it that the database lost nothing. @returns how many receipts are back in their lanes */
+/**
+ * A person answers for it that the database lost nothing. What was sent still needs its key. What stands for a sending after the copy alone
+ * (no bytes) was then never sent, and that is proof: a register that its lane meets for the first time would hold it back else.
+ *
+ * @returns how many receipts are back in their lanes
+ */
 export async function giveBackHeld(
   tx: Statements,
   attemptIds: readonly string[],
   resolution: Record<string, unknown>,
 ): Promise<number> {
+  const word = JSON.stringify(resolution);
   const moved = await tx.$queryRaw<{ id: string }[]>`
     WITH given AS (${withEventIds(attemptIds)}), ${LOCKED}, closed AS (
       UPDATE attempts a SET ${ABSENT.set},
-             outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
+             outcome = coalesce(a.outcome, '{}'::jsonb) ||
+               CASE WHEN length(a.request) = 0
+                    THEN jsonb_build_object('nothing_lost', ${word}::jsonb, 'proof', '{"kind": "not_registered"}'::jsonb)
+                    ELSE jsonb_build_object('resolution', ${word}::jsonb) END
         FROM given g WHERE a.id = g.id AND ${ABSENT.from} AND ${IS_LOCKED} RETURNING a.id, a.receipt_id, g.event_id
     ), moved AS (
       UPDATE receipts r SET ${BACK.set}

@@ -17,6 +17,8 @@ interface ReceiptFields {
   status?: string;
   /** From now. */
   dispatchInS?: number;
+  /** In a transaction of the caller's. */
+  over?: pg.Client;
 }
 
 /** Of one half-year, as ids of ours are, in the order of what follows the time. */
@@ -127,10 +129,11 @@ export class LaneRows {
     deviceId = this.deviceId,
     status = 'accepted',
     dispatchInS,
+    over = this.sql,
   }: ReceiptFields = {}): Promise<string> {
     this.receipts += 1;
     const id = receiptIdOf(`2${String(this.receipts).padStart(15, '0')}`);
-    await this.sql.query(
+    await over.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
                              total_tiyin, vat_total_tiyin, dispatch_before)
        VALUES ($1, (SELECT merchant_id FROM devices WHERE id = $3), 'cli_1', 'receipts', '\\x00', 'sale', $2,

@@ -9,7 +9,7 @@ export interface RestoreStatus {
   /** Since when a person holds all lanes; null = they go. */
   lanes_held_since: string | null;
   lanes_held_by: string | null;
-  /** When the database was last found to be another one than before. */
+  /** When the database was last found to be another one than before; null once a person has said that nothing was lost by it. */
   restored_at: string | null;
   /** False: no relay has compared the identity of this database since `restore begin`; the first that does holds what has to be held. */
   is_compared: boolean;

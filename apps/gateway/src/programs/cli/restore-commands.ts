@@ -6,6 +6,7 @@ import type { ReadCommand } from './read-arguments.js';
 import { RestoreDecisions } from './restore-decisions.js';
 import { RestoreLists } from './restore-lists.js';
 import { reasonOf } from './restore-reason.js';
+import { UsageError } from './usage-error.js';
 
 /** After a copy of the database was put back (docs/backup.md): for all merchants, so only at the machine itself. */
 @Injectable()
@@ -34,7 +35,10 @@ export class RestoreCommands {
         return this.decisions.adopt(values, program);
       case 'nothing-lost': {
         const grounds = { reason: reasonOf(values), evidence: await evidenceOf(values['evidence']) };
-        return { data: await this.nothingLost.execute(program, grounds) };
+        const data = await this.nothingLost.execute(program, grounds);
+        if (data === null)
+          throw new UsageError('No relay has compared the database since restore begin: see restore status.');
+        return { data };
       }
       default:
         return { released: await this.lanes.end(program, reasonOf(values)), ...(await this.lanes.status()) };
