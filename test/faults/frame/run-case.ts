@@ -50,12 +50,12 @@ function broken(why: unknown): Outcome {
   return { receipts: 0, kills: 0, lost: 0, doubled: 0, wrongOrder: 0, parked: 0, failures: [String(why)] };
 }
 
-function judgeCounts({ receipts, lost, doubled, wrongOrder, parked }: Outcome, mayPark: boolean): string[] {
+function judgeCounts({ receipts, lost, doubled, wrongOrder, parked, whyParked }: Outcome, mayPark: boolean): string[] {
   const failures: string[] = [];
   for (const [name, count] of Object.entries({ lost, doubled, 'in wrong order': wrongOrder })) {
     if (count > 0) failures.push(`${count} ${name}`);
   }
   const most = mayPark ? Math.floor(receipts * MOST_PARKED) : 0;
-  if (parked > most) failures.push(`${parked} parked, at most ${most} may be`);
+  if (parked > most) failures.push(`${parked} parked, at most ${most} may be: ${whyParked ?? ''}`);
   return failures;
 }

@@ -15,6 +15,8 @@ export interface Verdict {
   doubled: number;
   wrongOrder: number;
   parked: number;
+  /** The first few of these with their evidence, for the failure where none may be. */
+  whyParked?: string;
   failures: string[];
 }
 
@@ -41,7 +43,8 @@ interface LedgerRow {
   terminal_id: string | null;
   receipt_seq: string | null;
   fiscal_sign: string | null;
-  has_evidence: boolean;
+  /** Of its newest attempt that has one. */
+  evidence: string | null;
 }
 
 const SAMPLES = 5;
@@ -100,6 +103,7 @@ export async function judge(
       byMarker,
     ),
     parked: parked.size,
+    whyParked: listed([...parked], rows, sold),
     failures,
   };
 }
@@ -194,7 +198,8 @@ async function ledgerOf(system: TestSystem, sold: readonly Sold[]): Promise<Map<
   const rows = await sql<LedgerRow>(
     system.database,
     `SELECT r.id, r.status::text AS status, r.terminal_id, r.receipt_seq, r.fiscal_sign,
-            EXISTS (SELECT 1 FROM attempts a WHERE a.receipt_id = r.id AND a.outcome IS NOT NULL) AS has_evidence
+            (SELECT a.outcome::text FROM attempts a WHERE a.receipt_id = r.id AND a.outcome IS NOT NULL
+              ORDER BY a.number DESC LIMIT 1) AS evidence
        FROM receipts r WHERE r.id = ANY($1)`,
     [sold.map(({ answer }) => answer.body.id ?? '')],
   );
@@ -211,7 +216,7 @@ function countParked(
     const row = rows.get(answer.body.id ?? '');
     if (row?.status !== 'unknown') continue;
     parked.add(marker);
-    if (!row.has_evidence) unproven.push(`${marker} is unknown without evidence`);
+    if (row.evidence === null) unproven.push(`${marker} is unknown without evidence`);
   }
   return { parked, unproven };
 }
@@ -321,7 +326,11 @@ function listed(markers: readonly string[], rows: ReadonlyMap<string, LedgerRow>
   const idOf = new Map(sold.map(({ marker, answer }) => [marker, answer.body.id ?? '']));
   return markers
     .slice(0, SAMPLES)
-    .map((marker) => `${marker} (${idOf.get(marker)}, ${rows.get(idOf.get(marker) ?? '')?.status ?? 'no row'})`)
+    .map((marker) => {
+      const row = rows.get(idOf.get(marker) ?? '');
+      const evidence = row?.status === 'unknown' ? `: ${row.evidence}` : '';
+      return `${marker} (${idOf.get(marker)}, ${row?.status ?? 'no row'}${evidence})`;
+    })
     .join(', ');
 }
 
