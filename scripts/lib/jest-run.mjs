@@ -38,7 +38,7 @@ export async function runJest(projects, flags, node = process.execPath) {
   return /** @type {Record<Name, Counts>} */ (Object.fromEntries(counts));
 }
 
-/** @typedef {{ name: string, status: string, assertionResults: { status: string }[] }} FileResult */
+/** @typedef {{ name: string, status: string, assertionResults: { status: string, fullName: string }[] }} FileResult */
 
 /**
  * @param {FileResult[]} files
@@ -53,13 +53,20 @@ function countsOf(files, suffix) {
   // A file that cannot even be loaded, or that fails beside its tests, has nothing to count: it is one failure.
   const broken = ofKind.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
-  ).length;
-  if (tests.length === 0 && broken === 0) throw new UserError(`jest found no tests in *${suffix}.`);
+  );
+  if (tests.length === 0 && broken.length === 0) throw new UserError(`jest found no tests in *${suffix}.`);
   return {
     passed: count('passed'),
-    failed: count('failed') + broken,
+    failed: count('failed') + broken.length,
     skipped: count('pending') + count('skipped') + count('todo'),
+    names: [...ofKind.flatMap(failedOf), ...broken.map(({ name }) => `${path.relative(ROOT, name)} as a whole`)],
   };
+}
+
+/** @param {FileResult} file */
+function failedOf({ name, assertionResults }) {
+  const failed = assertionResults.filter(({ status }) => status === 'failed');
+  return failed.map(({ fullName }) => `${path.relative(ROOT, name)} › ${fullName}`);
 }
 
 /** ES modules in Jest's own runner stand behind a flag of Node.js. */

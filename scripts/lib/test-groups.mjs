@@ -113,6 +113,7 @@ async function onLongTermRelease() {
     passed: unit.passed + system.passed,
     failed: unit.failed + system.failed,
     skipped: unit.skipped + system.skipped,
+    names: [unit, system].flatMap(({ names = [] }) => names),
   };
 }
 
@@ -132,16 +133,16 @@ function checks(name, budgetSeconds, lane, list) {
  * @returns {Promise<Counts>}
  */
 async function runChecks(name, list) {
-  let failed = 0;
+  const names = [];
   for (const { what, check } of list) {
     try {
       await check();
     } catch (error) {
-      failed += 1;
+      names.push(what);
       console.error(`✖ ${name}: ${what}\n${error instanceof UserError ? error.message : String(Object(error).stack)}`);
     }
   }
-  return { passed: list.length - failed, failed, skipped: 0 };
+  return { passed: list.length - names.length, failed: names.length, skipped: 0, names };
 }
 
 /**

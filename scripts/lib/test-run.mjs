@@ -1,7 +1,7 @@
 import { GROUPS, runTests } from './test-groups.mjs';
 import { UserError } from './user-error.mjs';
 
-/** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/** @typedef {{ passed: number, failed: number, skipped: number, names?: string[] }} Counts `names`: of what failed */
 /** @typedef {Counts & { name: string, seconds: number, budgetSeconds: number }} Result */
 /** @typedef {import('./test-groups.mjs').CheckGroup} CheckGroup */
 /** @typedef {import('./test-groups.mjs').JestGroup} JestGroup */
@@ -31,7 +31,9 @@ export async function runGroups(names) {
   await Promise.all([inTurn('read'), inTurn('beside')]);
   await inTurn('alone');
   printTimes(results, (performance.now() - beganMs) / 1000);
-  const sum = (/** @type {keyof Counts} */ key) => results.reduce((total, result) => total + result[key], 0);
+  printFailed(results);
+  const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) =>
+    results.reduce((total, result) => total + result[key], 0);
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
 }
 
@@ -43,7 +45,7 @@ export async function runGroups(names) {
 async function runGroup({ name, budgetSeconds, run }) {
   const begin = performance.now();
   /** @type {Counts} */
-  let counts = { passed: 0, failed: 1, skipped: 0 };
+  let counts = { passed: 0, failed: 1, skipped: 0, names: ['it broke off'] };
   try {
     counts = await run();
   } catch (error) {
@@ -70,7 +72,7 @@ async function runJestGroups(groups) {
   }
   const seconds = (performance.now() - begin) / 1000;
   return groups.map(({ name, budgetSeconds }) => {
-    const counted = counts[name] ?? { passed: 0, failed: 1, skipped: 0 };
+    const counted = counts[name] ?? { passed: 0, failed: 1, skipped: 0, names: ['jest broke off'] };
     console.log(`${counted.failed === 0 ? '✔' : '✖'} ${name} (${seconds.toFixed(1)} s)`);
     return { ...counted, name, seconds, budgetSeconds };
   });
@@ -91,4 +93,13 @@ function printTimes(results, seconds) {
     );
   }
   console.log(`All of it: ${seconds.toFixed(0)} s (unit and integration tests run together).\n`);
+}
+
+/**
+ * Once more at the end: of an output of thousands of lines often only this is kept.
+ * @param {Result[]} results
+ */
+function printFailed(results) {
+  const failed = results.flatMap(({ name, names = [] }) => names.map((each) => `✖ ${name}: ${each}`));
+  if (failed.length > 0) console.log(`${failed.join('\n')}\n`);
 }
