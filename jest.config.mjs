@@ -29,7 +29,7 @@ const withDatabase = {
 
 export default {
   // Real parts on a busy machine: a test fails by its own deadline, not by the clock of another. (Jest ignores it in a project.)
-  testTimeout: 180_000,
+  testTimeout: 360_000,
   testSequencer: path.join(import.meta.dirname, 'scripts', 'lib', 'jest-longest-first.mjs'),
   projects: [
     project('unit', 'spec', natively),

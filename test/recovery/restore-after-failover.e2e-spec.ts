@@ -1,6 +1,5 @@
 // Promise: a receipt that failover moved after the copy was made, or after a standby lost its line, is registered once, also
 // when its first register comes back.
-import { jest } from '@jest/globals';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { sql } from '../system/database.js';
 import { startMoreRegisters, type MoreRegisters } from '../system/more-registers.js';
@@ -9,8 +8,6 @@ import { startSystem, type TestSystem } from '../system/system.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { byPromotion, byTimeTravel, type WayBack } from './ways-back.js';
-
-jest.setTimeout(300_000);
 
 const PROFILE = { sendTimeoutMs: 5_000, callTimeoutMs: 2_500, settleMs: 500, failoverAfterMs: 500 };
 

@@ -1,5 +1,4 @@
 // Promise: an older database that was put back, with receipts "accepted" that were registered since, sells nothing twice.
-import { jest } from '@jest/globals';
 import { LocalApiClient } from '#local-api';
 import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/chance.js';
 import { Load } from '../faults/frame/load.js';
@@ -11,8 +10,6 @@ import { startSystem, type TestSystem } from '../system/system.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { findPackaged } from './packaged-postgres.js';
 import { byDump, byTimeTravel, type WayBack } from './ways-back.js';
-
-jest.setTimeout(240_000);
 
 const PROFILE = { sendTimeoutMs: 2_500, callTimeoutMs: 2_500, settleMs: 500, parkAfterMs: 5_000 };
 const SCOPES = ['receipts:write', 'receipts:read', 'operator:resolve'];

@@ -3,14 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { startOwnServer, type OwnServer } from '../../libs/database/src/testing/own-server.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { sql } from './database.js';
 import { allRegistered, expectEachExactlyOnce, setFaults } from './ground-truth.js';
 import { startSystem, type TestSystem } from './system.js';
-
-jest.setTimeout(240_000);
 
 const REGISTERS = 8;
 /** Long enough for what has to be done between the sending and the answers. */

@@ -1,5 +1,4 @@
 // Promise: however many registers fall silent, the others of the same relay go on selling at once.
-import { jest } from '@jest/globals';
 import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import { SilentServer } from './silent-server.js';
@@ -11,8 +10,6 @@ const HEALTHY = 20;
 const SALES_EACH = 5;
 /** Every call to a silent register hangs for longer than the test lasts. */
 const PROFILE = { callTimeoutMs: 600_000, sendTimeoutMs: 600_000 };
-
-jest.setTimeout(300_000);
 
 let system: TestSystem;
 const silent = new SilentServer();

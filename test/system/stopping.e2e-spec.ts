@@ -1,13 +1,10 @@
 // Promise: a program that is asked to stop ends what it has begun: no sale at a register becomes unknown, no caller is cut off.
-import { jest } from '@jest/globals';
 import { startOwnServer, type OwnServer } from '../../libs/database/src/testing/own-server.js';
 import { sql } from './database.js';
 import { setFaults } from './outside-world.js';
 import type { Program } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
-
-jest.setTimeout(180_000);
 
 /** Far longer than seven seconds, which a relay once had to stop. */
 const SLOW_MS = 20_000;
