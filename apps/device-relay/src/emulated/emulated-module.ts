@@ -8,6 +8,7 @@ import {
 } from '#fiscal-domain';
 import {
   addSums,
+  areExact,
   covers,
   digestOf,
   documentPayload,
@@ -75,6 +76,8 @@ export function register(
   if (shift?.closedMs !== null) return refusal('shift_not_open');
   if (shift.documents >= SHIFT_DOCUMENT_LIMIT) return refusal('shift_full');
   const sums = { cash: document.cashTiyin, card: document.cardTiyin, vat: document.vatTiyin };
+  // Sums beyond 2^53 are no numbers that a caller reads: without an answer to GET /fm/info the lane would stand still.
+  if (document.type === 'sale' && !areExact(addSums(state.sale, sums))) return refusal('sums_full');
   if (document.type === 'refund' && !covers(state.sale, addSums(state.refund, sums)))
     return refusal('refund_exceeds_sales');
   const seq = state.receiptSeq + 1;

@@ -148,7 +148,7 @@ function businessOf({ merchant: { name, tin }, branch: { address } }: LockedRegi
 }
 
 function currentZReport({ terminalId, state: { shift } }: LockedRegister): EmulatedAnswer {
-  if (!shift) return refused({ kind: 'refused', code: 'S-002', message: 'no shift was opened yet' });
+  if (!shift) return refused({ kind: 'refused', code: 'F-002', message: 'No shift was ever opened' });
   return ok({
     Header: {
       TerminalID: terminalId,
