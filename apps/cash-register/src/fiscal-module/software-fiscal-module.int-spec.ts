@@ -21,6 +21,10 @@ import {
 } from '#fiscal-module';
 import { SoftwareFiscalModule, type SoftwareModuleOptions } from './software-fiscal-module.js';
 
+function replacedBy(payload: string, seq: number): string {
+  return `UPDATE documents SET payload = '${payload}', digest = '${digestOf(payload)}' WHERE seq = ${String(seq)}`;
+}
+
 /** The module writes its own journal rows here, as the register does. */
 class RecordingModule {
   readonly folder = mkdtempSync(join(tmpdir(), 'module-'));
@@ -184,6 +188,9 @@ describe('the software fiscal module', () => {
     ['a changed time', 'UPDATE documents SET time_ms = time_ms + 5000 WHERE seq = 2', 2],
     ['a document taken out', 'DELETE FROM documents WHERE seq = 2', 3],
     ['the last document taken out', 'DELETE FROM documents WHERE seq = 3', 3],
+    ['a document that is none, with its digest', replacedBy('null', 2), 2],
+    ['a document that is no JSON, with its digest', replacedBy('{', 2), 2],
+    ['a document of another shape, with its digest', replacedBy('[]', 2), 2],
     ['changed lifetime sums', 'UPDATE fiscal_module SET sale_cash = sale_cash - 1', null],
     ['a sequence set back', 'UPDATE fiscal_module SET receipt_seq = 2', 4],
     ['changed shift totals', 'UPDATE shifts SET sale_count = 1', null],

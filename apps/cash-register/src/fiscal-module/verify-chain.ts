@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { tashkentCompact } from '#fiscal-domain';
 import type { JournalEntry } from '../journal/journal.js';
+import { readPayload } from '../journal/stored-payload.js';
 import {
   addSums,
   digestOf,
@@ -8,7 +9,6 @@ import {
   NO_SUMS,
   type OfdDocument,
   type OfdZReport,
-  parseDocument,
   sameSums,
   type Shift,
   signOf,
@@ -64,7 +64,10 @@ export function verifyChain(entries: Iterable<JournalEntry>, records: ModuleReco
 function followEntry(walk: Walk, entry: JournalEntry, records: ModuleRecords): string | null {
   if (entry.seq !== walk.seq + 1) return `document ${String(walk.seq + 1)} is missing`;
   if (digestOf(entry.payload) !== entry.digest) return 'the content does not match its digest';
-  const document = parseDocument(entry.payload);
+  const read = readPayload(entry.payload);
+  if (read === null) return 'the content is no document';
+  // A value that is missing differs from what is compared with it.
+  const document = read as OfdDocument;
   if (document.prev_digest !== walk.digest) return 'the digest of the document before it does not match';
   if (document.seq !== entry.seq || document.terminal_id !== records.terminalId) return 'it belongs elsewhere';
   if (document.time !== tashkentCompact(entry.timeMs)) return 'the time does not match the content';
@@ -144,17 +147,6 @@ function zReportFault(
     card === sale.card - refund.card &&
     vat === sale.vat - refund.vat;
   return isRight ? null : 'its Z-report says other sums';
-}
-
-/** The digest of a payload that was changed with it fits: nothing is known of its shape. */
-function readPayload(payload: string): object | null {
-  try {
-    const value: unknown = JSON.parse(payload);
-    return typeof value === 'object' ? value : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 function count(totals: Totals, document: OfdDocument): void {

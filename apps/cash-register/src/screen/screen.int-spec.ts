@@ -309,4 +309,26 @@ describe('the screen', () => {
     await visitor.post('/screen/shift/close');
     expect((await visitor.get('/')).text).toContain('F-001');
   });
+
+  test.each([
+    ['cut', 'substr(payload, 1, 40)'],
+    ['empty', "''"],
+    ['of another shape', "'[]'"],
+  ])('a journal and a Z-report that are damaged (%s) are said so, beside what can be read', async (_how, damage) => {
+    await start();
+    await register.call('POST', '/z-report/open', {});
+    for (const _ of [1, 2]) await register.sell(sale());
+    await register.ofd('/faults', { mode: 'down', next: 1 });
+    await register.call('POST', '/z-report/close');
+    await register.tamper(
+      `UPDATE documents SET payload = ${damage} WHERE seq = 2; UPDATE shifts SET payload = ${damage} WHERE number = 1`,
+    );
+    const home = await visitor.logIn();
+    expect([home.status, (await visitor.get('/screen/live')).status]).toEqual([200, 200]);
+    for (const shown of ['The journal is damaged (F-001)', 'The record is damaged (F-001).', 'data-seq="1"', 'Verify'])
+      expect(home.text).toContain(shown);
+    expect((await visitor.get('/screen/receipts/1')).status).toBe(200);
+    const damaged = await visitor.get('/screen/receipts/2');
+    expect([damaged.status, damaged.text.includes('The record is damaged (F-001).')]).toEqual([503, true]);
+  });
 });

@@ -200,6 +200,7 @@ const TILL = {
   terminal: ['Терминал', 'Terminal', 'Terminal'],
   receipts: ['Последние чеки', 'So‘nggi cheklar', 'Last receipts'],
   no_receipts: ['Чеков ещё нет.', 'Hali cheklar yo‘q.', 'No receipts yet.'],
+  receipt_damaged: ['Запись повреждена (F-001).', 'Yozuv buzilgan (F-001).', 'The record is damaged (F-001).'],
   receipt_open: ['Открыть чек', 'Chekni ochish', 'Open the receipt'],
   verify: ['Проверить', 'Tekshirish', 'Verify'],
   sign: ['Фискальный признак', 'Fiskal belgi', 'Fiscal sign'],

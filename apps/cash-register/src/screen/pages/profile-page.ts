@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { markup, type Markup } from '#paper';
 import { exportJournal } from '../../journal/export-journal.js';
+import { readStoredDocument } from '../../journal/stored-payload.js';
 import { APP_VERSION } from '../../local-api/routes.js';
 import type { Page } from '../answer.js';
 import { moment } from '../format.js';
@@ -28,6 +29,7 @@ export const receiptPage: Page = ({ register }, visit) => {
   const seq = /(?<!\d)(\d+)\/?(?:\?|$)/.exec(visit.request.url)?.[1];
   const entry = register.journal.findBySeq(Number(seq));
   if (!entry) return errorPage(visit, 404, 'not_found');
+  if (!readStoredDocument(entry)) return errorPage(visit, 503, 'receipt_damaged');
   const html = register.receipts.journalResponse(entry).receiptHtml ?? '';
   // The receipt has one style of its own, in its head; every value in it is escaped.
   return { kind: 'document', html: html.replace('<style>', `<style nonce="${visit.nonce}">`) };

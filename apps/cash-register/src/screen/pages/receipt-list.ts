@@ -2,7 +2,8 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { buildVerificationLink } from '#fiscal-domain';
 import { markup, qrSvg, RECEIPT_WORDS, trusted, type Markup } from '#paper';
 import type { JournalEntry } from '../../journal/journal.js';
-import { parseDocument, type OfdDocument } from '#fiscal-module';
+import { readStoredDocument } from '../../journal/stored-payload.js';
+import type { OfdDocument } from '#fiscal-module';
 import { moment, money } from '../format.js';
 import { card, facts } from '../layout.js';
 import type { Screen } from '../screen.js';
@@ -38,7 +39,8 @@ interface Row {
 
 function row({ screen, visit, entry, isSent, isNewest }: Row): Markup {
   const { say, language } = visit;
-  const document = parseDocument(entry.payload);
+  const document = readStoredDocument(entry);
+  if (!document) return damagedRow(visit, entry);
   const link = verificationLink(screen, entry, document);
   const words = RECEIPT_WORDS[language];
   const total = document.items.reduce((sum, { total: line }) => sum + line, 0);
@@ -59,6 +61,12 @@ function row({ screen, visit, entry, isSent, isNewest }: Row): Markup {
 <span class="what">${moment(entry.timeMs)} · ${names(visit, document)}</span><span>${state}</span></summary>
 <div class="receipt-detail">${link === null ? null : trusted(qrCode(screen, entry.seq, link))}
 <div>${details}<p>${open}${verify}</p></div></div></details></li>`;
+}
+
+/** The journal is damaged here, as the page's alarm says: what of it can be read is shown none the less. */
+function damagedRow({ say }: Visit, { seq, timeMs }: JournalEntry): Markup {
+  return markup`<li><details data-seq="${seq}"><summary><span><b>№ ${seq}</b></span><span class="what">${moment(timeMs)}</span>
+<span><span class="tag bad">${say('receipt_damaged')}</span></span></summary></details></li>`;
 }
 
 function names({ say }: Visit, { items }: OfdDocument): string {

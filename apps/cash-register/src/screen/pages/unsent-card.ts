@@ -1,6 +1,7 @@
 import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, parseTashkentCompact } from '#fiscal-domain';
 import { markup, trusted, type Markup } from '#paper';
 import type { FiscalModule, OfdZReport } from '#fiscal-module';
+import { readPayload } from '../../journal/stored-payload.js';
 import { age } from '../format.js';
 import { card, facts, form } from '../layout.js';
 import type { Screen } from '../screen.js';
@@ -79,5 +80,6 @@ aria-valuemin="0" aria-valuemax="100" aria-valuenow="${percent}">${trusted(`<rec
 
 function oldestZReportMs(module: FiscalModule, [oldest]: readonly number[]): number | null {
   const report = oldest === undefined ? null : module.zReport(oldest);
-  return report && parseTashkentCompact((JSON.parse(report.payload) as OfdZReport).time);
+  const { time }: Partial<OfdZReport> = readPayload(report?.payload ?? '{}') ?? {};
+  return typeof time === 'string' ? parseTashkentCompact(time) : null;
 }
