@@ -30,6 +30,8 @@ export function localApiServer(register: Register, all: () => readonly Register[
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
+    // Node would refuse it without a word of ours.
+    http: { requireHostHeader: false },
     routerOptions: { ignoreTrailingSlash: true },
     frameworkErrors: (error, _request, reply) => {
       // A path that cannot be decoded never reaches the hooks.
@@ -37,24 +39,28 @@ export function localApiServer(register: Register, all: () => readonly Register[
       void refuse(reply, { kind: 'refused', code: 'S-002', message: error.message });
     },
     clientErrorHandler: (_error, socket) => {
-      if (!owed.endAfterThem(socket)) refuseRubbish(socket);
+      if (!owed.endAfterThem(socket)) refuseRubbish(socket, subscriptionHeaders(register.subscription()));
     },
   });
   owed.watch(server.server);
+  // Node answers 417 to an expectation that it does not know, with nothing in it. RFC 9110 §10.1.1 lets a server pass over it.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   traceRequests(server);
   closePromptly(server);
   readJsonBodies(server);
   server.addHook('onRequest', (request, reply, done) => {
     if (register.faults) reply.header('X-Emulator', '1');
-    if (hasSeveralHosts(request.raw.rawHeaders)) {
-      void refuse(reply, { kind: 'refused', code: 'S-003', message: 'there is more than one Host header' }, 400);
+    const isOfStatus = isStatus(request);
+    if (!isOfStatus) reply.headers(subscriptionHeaders(register.subscription()));
+    const fault = hostFault(request);
+    if (fault !== null) {
+      void refuse(reply, { kind: 'refused', code: 'S-003', message: fault }, 400);
       return;
     }
-    if (isStatus(request)) {
+    if (isOfStatus) {
       done();
       return;
     }
-    reply.headers(subscriptionHeaders(register.subscription()));
     const given = request.headers['x-api-key'];
     if (isScreenRequest(request)) done();
     else if (typeof given === 'string' && register.accessToken.matches(given)) done();
@@ -68,6 +74,12 @@ export function localApiServer(register: Register, all: () => readonly Register[
     addEmulatorRoutes(server, register.faults, () => all().flatMap(({ faults }) => faults ?? []));
   }
   return server;
+}
+
+/** RFC 9112 §3.2: exactly one, which HTTP/1.0 may leave out. */
+function hostFault({ headers, raw }: FastifyRequest): string | null {
+  if (hasSeveralHosts(raw.rawHeaders)) return 'there is more than one Host header';
+  return headers.host === undefined && raw.httpVersion === '1.1' ? 'there is no Host header' : null;
 }
 
 /** By the matched route; where none matches, the path only chooses between two refusals. */
@@ -110,15 +122,16 @@ function refuseUnknown(request: FastifyRequest, reply: FastifyReply): FastifyRep
 }
 
 /** What is not HTTP at all still gets the documented body, then the connection ends. */
-function refuseRubbish(socket: Socket): void {
+function refuseRubbish(socket: Socket, headers: Readonly<Record<string, string>>): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
   const refusal: Refusal = { kind: 'refused', code: 'S-003', message: 'the request is not HTTP that can be read' };
   const body = JSON.stringify(errorBody(refusal));
-  const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
-  socket.end(`${head}\r\nConnection: close\r\n\r\n${body}`);
+  const own = { 'Content-Type': 'application/json', 'Content-Length': String(body.length), Connection: 'close' };
+  const lines = Object.entries({ ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
   // A peer that neither closes nor sends must not keep the connection.
   socket.setTimeout(RUBBISH_MS, () => socket.destroy());
 }

@@ -160,6 +160,29 @@ describe('bad input', () => {
     expect(answer).toContain('"code":"S-003"');
   });
 
+  test.each([
+    ['two Host headers', 400, 'Host: a\r\nHost: b\r\n'],
+    ['no Host header', 400, ''],
+    ['an Expect header that means nothing', 404, 'Host: a\r\nExpect: something\r\n'],
+    ['a header without a name', 400, 'Host: a\r\n: x\r\n'],
+    ['headers without an end', 400, `Host: a\r\nX: ${'x'.repeat(20_000)}\r\n`],
+  ])('%s: the documented answer, with the subscription headers', async (_what, status, headers) => {
+    const head = `POST /nowhere HTTP/1.1\r\n${headers}X-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`;
+    const answer = await answerTo(register.url, (socket) => socket.write(head));
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${String(status)} `));
+    expect(answer).toMatch(/"success":false,"error":\{"code":"S-00[23]"/);
+    for (const name of ['Expires-At: 2099-12-31T00:00:00.000Z', 'Days-Left: \\d+', 'State: active'])
+      expect(answer).toMatch(new RegExp(`^X-Subscription-${name}\r$`, 'im'));
+  });
+
+  test('a sale whose Expect header means nothing is registered as any other', () =>
+    withRegister({}, async (own) => {
+      const head = `POST /receipts HTTP/1.1\r\nHost: a\r\nExpect: something\r\nX-API-Key: ${API_KEY}\r\nConnection: close`;
+      const length = String(Buffer.byteLength(text));
+      const request = `${head}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${text}`;
+      expect(await answerTo(own.url, (socket) => socket.write(request))).toContain('"receiptSeq":1');
+    }));
+
   test('a request that promises more than it sends ends without a trace', async () => {
     await expect(
       new Promise((resolve, reject) => {
