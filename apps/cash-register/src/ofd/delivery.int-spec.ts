@@ -1,5 +1,6 @@
 // Breaks if a registered document could be lost, doubled or held up on its way to the OFD.
 import { createServer, type Server } from 'node:http';
+import { MAX_LOCAL_ANSWER_BYTES } from '#fiscal-domain';
 import { MovableClock } from '../testing/fake-clock.js';
 import { withRegister, type TestRegister } from '../testing/register-fixture.js';
 import { sale } from '../testing/samples.js';
@@ -99,6 +100,19 @@ describe('delivery within a sale', () => {
     await withRegister({ environment: { OFD_URLS: ofd.url } }, async (register) => {
       expect((await register.sell(sale())).body.ofdSent).toBe(false);
       expect(await unsentCount(register)).toBe(1);
+    });
+  });
+
+  test('of an OFD that has much to say about each document a caller reads the beginning', async () => {
+    const results = ({ documents }: Call): unknown[] =>
+      documents.map(({ seq }) => ({ seq, status: 'rejected', code: 'c'.repeat(1_000), message: '"'.repeat(25_000) }));
+    const ofd = await ownOfd((call) => ({ status: 200, body: JSON.stringify({ results: results(call) }) }));
+    await withRegister({ environment: { OFD_URLS: ofd.url } }, async (register) => {
+      const sold = (await register.sell(sale())).body.ofdError as string;
+      expect(sold).toMatch(/^the OFD rejected the document: "{200} \[c{40}\] \(T-003\)$/);
+      const { total, errors } = (await register.call('POST', '/receipts/send-unsent')).body;
+      // As many as fit into a module, and no more than the gateway reads.
+      expect([total, JSON.stringify(errors).length * 858 < MAX_LOCAL_ANSWER_BYTES]).toEqual([1, true]);
     });
   });
 

@@ -1,3 +1,4 @@
+import { truncateText } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { type FiscalModule, OFD_BATCH } from '#fiscal-module';
 import type { Journal } from '../journal/journal.js';
@@ -15,6 +16,8 @@ export interface ResendOutcome {
 export const OFD_FAILED = 'all OFD servers failed (T-001)';
 /** A resend has no customer waiting at the till: each call may take longer than a sale's budget. */
 const RESEND_CALL_MS = 5_000;
+const MAX_REASON_LENGTH = 200;
+const MAX_CODE_LENGTH = 40;
 
 interface Waiting {
   readonly seq: number;
@@ -144,6 +147,8 @@ function toDelivery(result: OfdResult | undefined): Delivery {
   return { kind: 'unsent', error: result ? `${rejectionText(result)} (T-003)` : OFD_FAILED };
 }
 
+/** With the beginning of the OFD's words: a resend answers them once per document, and no caller reads more than MAX_LOCAL_ANSWER_BYTES. */
 export function rejectionText({ code, message }: OfdResult): string {
-  return `the OFD rejected the document: ${message ?? 'no reason given'}${code === undefined ? '' : ` [${code}]`}`;
+  const reason = truncateText(message ?? 'no reason given', MAX_REASON_LENGTH);
+  return `the OFD rejected the document: ${reason}${code === undefined ? '' : ` [${truncateText(code, MAX_CODE_LENGTH)}]`}`;
 }
