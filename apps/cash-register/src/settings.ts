@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { VAT_RULES, type VatRule } from '#fiscal-domain';
+import { buildVerificationLink, VAT_RULES, type VatRule } from '#fiscal-domain';
 import * as runtime from '#runtime';
-import { RECEIPT_LANGUAGES } from '#paper';
+import { fitsQrCode, RECEIPT_LANGUAGES } from '#paper';
 
 const FAR_FUTURE = new Date('2099-12-31T00:00:00Z');
 
@@ -28,7 +28,7 @@ export const REGISTER_SETTINGS = {
   /** What E-016 takes as the base of an item's VAT. */
   VAT_RULE: oneOfVatRules().default('unit'),
   /** Base of the verification link in the QR code. */
-  VERIFICATION_URL: runtime.url(['http', 'https']).default('https://ofd.soliq.uz/check'),
+  VERIFICATION_URL: runtime.parsed(readVerificationUrl).default('https://ofd.soliq.uz/check'),
   /** Classification register as JSON lines; the built-in sample when unset. */
   CLASSIFIER_FILE: runtime.path().optional(),
   /** Access token of the local API; generated into the data folder when unset. */
@@ -97,6 +97,22 @@ function readApiKey(raw: string): string {
 
 function readTerminalId(raw: string): string {
   if (!/^[A-Z]{2}\d{12}$/.test(raw)) throw new Error('2 capital letters and 12 digits');
+  return raw;
+}
+
+/** Of a link: what no receipt's own values exceed. */
+const LONGEST_LINK = {
+  ...{ terminalId: 'ZZ000000000000', receiptSeq: Number.MAX_SAFE_INTEGER },
+  ...{ compactTime: '00000000000000', fiscalSign: '000000000000' },
+};
+
+/** Everything is known at the start: a sale that is registered must not fail over its QR code. */
+function readVerificationUrl(raw: string): string {
+  const isHttp = URL.canParse(raw) && ['http:', 'https:'].includes(new URL(raw).protocol);
+  // Behind a # the link's values would be no query.
+  if (!isHttp || raw.includes('#')) throw new Error('a URL that begins with http:// or https://, without #');
+  if (!fitsQrCode(buildVerificationLink(raw, LONGEST_LINK)))
+    throw new Error('so short that its link fits into a QR code');
   return raw;
 }
 
