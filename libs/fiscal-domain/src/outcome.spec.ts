@@ -53,6 +53,17 @@ describe('definitive codes', () => {
 
   test('F-005 on a refund speaks of the refund: rejected', () => {
     expect(decideRefusal({ code: 'F-005', message: 'no' }, true)).toMatchObject({ kind: 'rejected' });
+    const exceeds = { code: 'F-005', message: 'no', details: { reason: 'refund_exceeds_sales' } };
+    expect(decideRefusal(exceeds, true)).toMatchObject({ kind: 'rejected' });
+  });
+
+  test('F-005 about a full shift speaks of the shift, also on a refund: it waits for the next one', () => {
+    const full = { code: 'F-005', message: 'no', details: { reason: 'shift_full' } };
+    expect(decideRefusal(full, true)).toMatchObject({ kind: 'device_refused', state: 'blocked' });
+    expect(decideRepeat({ baseline: KEYED, isRefund: true }, refused('F-005', full))).toMatchObject({
+      kind: 'refused',
+      outcome: { kind: 'device_refused' },
+    });
   });
 
   describe('413: no request of this size is taken, and no other time would change that', () => {

@@ -120,7 +120,7 @@ export function decideRefusal(
   isRefund: boolean,
 ): Outcome {
   const { code, message } = refused;
-  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && (isRefund || saysPaymentMismatch(refused.details)))) {
+  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && isOfDocument(refused.details, isRefund))) {
     const rejection = { code, rule: refused.rule ?? null, detail: message, line: lineOf(refused.details) };
     return { kind: 'rejected', rejection };
   }
@@ -292,11 +292,14 @@ function kindIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
 }
 
-/** The module's own word about the paid sum: no other state of the module would change it. */
-function saysPaymentMismatch(details: unknown): boolean {
-  return (
-    typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'payment_mismatch'
-  );
+/**
+ * What F-005 speaks of, by the module's own reason: no other state of the module would change what is wrong with the paid sum, the
+ * next shift takes what a full one does not. Without a known reason it is the refund, or the module.
+ */
+function isOfDocument(details: unknown, isRefund: boolean): boolean {
+  const reason = typeof details === 'object' && details !== null && 'reason' in details ? details.reason : null;
+  if (reason === 'payment_mismatch') return true;
+  return isRefund && reason !== 'shift_full';
 }
 
 /** A server's own word, in whatever form: it has read no document. Beside a success it contradicts itself. */
