@@ -44,7 +44,7 @@ export interface Registration {
   readonly terminalId: string;
   readonly seq: number;
   readonly timeMs: number;
-  /** Canonical JSON of the document: what the digest covers and what the OFD receives (ofd/ofd-document.ts). */
+  /** Canonical JSON of the document: what the digest covers and what the OFD receives (ofd-document.ts). */
   readonly payload: string;
   readonly digest: string;
   /** 12 digits; `null` for advance and credit. */
