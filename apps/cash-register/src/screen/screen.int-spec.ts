@@ -294,12 +294,38 @@ describe('the screen', () => {
     ]);
   });
 
+  test('a red line at the top says that the register does not sell, and no other line is red', async () => {
+    await start({
+      FM_RECEIPT_CAPACITY: '2',
+      SUBSCRIPTION_EXPIRES_AT: new Date(Date.now() + 96 * HOUR_MS).toISOString(),
+    });
+    const red = async (): Promise<string[]> => {
+      clock.pass(1);
+      const { text } = await visitor.logIn();
+      return [...text.matchAll(/<p class="notice bad wide" role="alert">([^<]+)</g)].map(([, line = '']) =>
+        line.slice(0, 26),
+      );
+    };
+    await register.call('POST', '/z-report/open', {});
+    await register.ofd('/faults', { mode: 'down' });
+    await register.sell(sale());
+    expect(await red()).toEqual([]);
+    await register.sell(sale());
+    expect((await register.sell(sale())).body.error.details.reason).toBe('memory_full');
+    expect(await red()).toEqual(['The module is full of unse']);
+    clock.pass(48 * HOUR_MS);
+    expect(await red()).toEqual(['The module is full of unse', 'The oldest unsent receipt ']);
+    clock.pass(48 * HOUR_MS);
+    expect((await red())[0]).toBe('The subscription has expir');
+  });
+
   test('an emulator, a test module, an ending subscription and a broken journal cannot be overlooked', async () => {
     await start({ EMULATOR: '1', SUBSCRIPTION_EXPIRES_AT: new Date(Date.now() + 48 * HOUR_MS).toISOString() });
     expect((await visit().get('/')).text).toContain('EMULATOR');
     const page = (await visitor.get('/')).text;
     expect(page).toContain('Test module');
-    expect(page).toContain('Subscription: ends on');
+    expect(page).toMatch(/class="notice warn wide"[^>]*>Subscription: ends on/);
+    expect(page).not.toContain('notice bad');
     await register.call('POST', '/z-report/open', {});
     await register.sell(sale());
     await register.tamper("UPDATE documents SET payload = replace(payload, '2000000', '1000000')");

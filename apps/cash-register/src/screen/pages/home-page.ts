@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { OFD_FUSE_MS } from '#fiscal-domain';
 import { markup, type Markup } from '#paper';
 import type { Answer, Page } from '../answer.js';
 import { moment } from '../format.js';
@@ -30,14 +31,20 @@ async function live(screen: Screen, visit: Visit): Promise<Markup> {
   return markup`<span hidden data-version="${version}"></span>${parts}`;
 }
 
+/** Red lines say why the register does not sell, and only that (docs/cashier.md); what is still to come is no red one. */
 function alarms({ register }: Screen, { say }: Visit): Markup {
+  const { module, clock } = register;
   const { state, expiresAt } = register.subscription();
-  const date = moment(expiresAt.getTime());
+  const { unsentReceipts, receiptCapacity } = module.info();
+  const oldestMs = module.oldestUnsentMs();
   const lines = [
-    register.module.fault() ? say('reason_chain_broken') : null,
+    module.fault() ? say('reason_chain_broken') : null,
     register.isActivated() ? null : say('not_activated'),
     state === 'expired' ? say('expired_barred') : null,
-    state === 'expiring' ? `${say('subscription')}: ${say('subscription_expiring', { date })}` : null,
+    unsentReceipts >= receiptCapacity ? say('reason_memory_full') : null,
+    oldestMs !== null && clock.now().getTime() - oldestMs >= OFD_FUSE_MS ? say('reason_unsent_too_old') : null,
   ].filter((line) => line !== null);
-  return markup`${lines.map((line) => markup`<p class="notice bad wide" role="alert">${line}</p>`)}`;
+  const ends = `${say('subscription')}: ${say('subscription_expiring', { date: moment(expiresAt.getTime()) })}`;
+  const warning = state === 'expiring' ? markup`<p class="notice warn wide" role="status">${ends}</p>` : null;
+  return markup`${lines.map((line) => markup`<p class="notice bad wide" role="alert">${line}</p>`)}${warning}`;
 }
