@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { MAX_LOCAL_ANSWER_BYTES } from '#fiscal-domain';
 import { MovableClock } from '../testing/fake-clock.js';
 import { withRegister, type TestRegister } from '../testing/register-fixture.js';
-import { sale } from '../testing/samples.js';
+import { item, sale } from '../testing/samples.js';
 
 interface Call {
   readonly terminal_id: string;
@@ -198,6 +198,65 @@ describe('resending', () => {
       expect(body.errors).toEqual([{ receiptSeq: 2, code: 'T-003', message: expect.stringContaining('not good') }]);
       expect(await unsentCount(register)).toBe(1);
     });
+  });
+
+  describe('an OFD that answers, but not what it should', () => {
+    const [FAILS, documents] = [{ status: 500, body: 'no' }, 40];
+    const resendTo = async (ofd: OwnOfd, work: (register: TestRegister) => Promise<void>): Promise<void> =>
+      withRegister({}, async (register) => {
+        await register.ofd('/faults', { mode: 'down' });
+        for (let count = 0; count < documents; count += 1) await register.sell(sale());
+        await register.restart({ OFD_URLS: ofd.url });
+        await work(register);
+      });
+    const isBad = (seq: number): boolean => seq === 1 || seq === 20;
+
+    test('because of one document: it alone stays, the others are delivered', async () => {
+      const ofd = await ownOfd((call) => (call.documents.some(({ seq }) => isBad(seq)) ? FAILS : accepting(call)));
+      await resendTo(ofd, async (register) => {
+        const { body } = await register.call('POST', '/receipts/send-unsent');
+        expect(body).toMatchObject({ success: false, total: documents, sent: documents - 2, failed: 2 });
+        const bad = { code: 'T-001', message: 'all OFD servers failed' };
+        expect(body.errors).toEqual([
+          { receiptSeq: 1, ...bad },
+          { receiptSeq: 20, ...bad },
+        ]);
+        expect(register.register.module.unsentReceipts()).toEqual([1, 20]);
+      });
+    });
+
+    test('because there are too many: fewer go at a time', async () => {
+      const tooLarge = { status: 413, body: '' };
+      const ofd = await ownOfd((call) => (call.documents.length > 5 ? tooLarge : accepting(call)));
+      await resendTo(ofd, async (register) => {
+        const { body } = await register.call('POST', '/receipts/send-unsent');
+        expect(body).toMatchObject({ success: true, total: documents, sent: documents });
+      });
+    });
+
+    test('whatever it is sent: a few calls find that out, and all stays', async () => {
+      const ofd = await ownOfd(() => FAILS);
+      await resendTo(ofd, async (register) => {
+        const { body } = await register.call('POST', '/receipts/send-unsent');
+        expect(body).toMatchObject({ success: false, total: documents, sent: 0, failed: documents });
+        const left = body.errors as { receiptSeq: number }[];
+        expect(left.map(({ receiptSeq }) => receiptSeq)).toEqual(Array.from({ length: documents }, (_, at) => at + 1));
+      });
+      expect(ofd.calls.length).toBeLessThan(10);
+    });
+  });
+
+  test('large documents go few at a time: a slow line takes them as well', async () => {
+    const ofd = await ownOfd(accepting);
+    const large = sale({ items: Array.from({ length: 400 }, () => item({ price: 5_000, vat: 536 })) });
+    await withRegister({}, async (register) => {
+      await register.ofd('/faults', { mode: 'down' });
+      for (let count = 0; count < 6; count += 1) expect((await register.sell(large)).status).toBe(200);
+      await register.restart({ OFD_URLS: ofd.url });
+      expect((await register.call('POST', '/receipts/send-unsent')).body).toMatchObject({ total: 6, sent: 6 });
+    });
+    expect(ofd.calls.length).toBeGreaterThan(1);
+    for (const call of ofd.calls) expect(JSON.stringify(call).length).toBeLessThan(300_000);
   });
 
   test('two resends at once send each document once', async () => {

@@ -8,14 +8,17 @@ export interface OfdResult {
   readonly message?: string;
 }
 
-/** `failed`: no server gave a readable answer in time; nothing is known about the entries. */
+/** `failed`: no server gave a readable answer in time; nothing is known about the entries. `isThere`: one answered, with something else. */
 export type OfdAnswer =
   | { readonly kind: 'answered'; readonly results: ReadonlyMap<number, OfdResult> }
-  | { readonly kind: 'failed'; readonly reasons: readonly string[] };
+  | { readonly kind: 'failed'; readonly reasons: readonly string[]; readonly isThere: boolean };
 
 export type OfdPath = '/documents' | '/z-reports';
 
 class StaleConnection extends Error {}
+
+/** An answer that is none of the protocol. */
+class OtherAnswer extends Error {}
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
@@ -35,9 +38,10 @@ export class OfdClient {
    * @param body JSON text
    */
   async send(path: OfdPath, body: string, budgetMs: number): Promise<OfdAnswer> {
-    if (this.isDown()) return { kind: 'failed', reasons: ['made unreachable by the emulator'] };
+    if (this.isDown()) return { kind: 'failed', reasons: ['made unreachable by the emulator'], isThere: false };
     const endMs = performance.now() + budgetMs;
     const reasons: string[] = [];
+    let isThere = false;
     for (const [index, server] of this.servers.entries()) {
       const shareMs = (endMs - performance.now()) / (this.servers.length - index);
       if (shareMs < 1) break;
@@ -45,12 +49,13 @@ export class OfdClient {
         const url = `${server.replace(/\/$/, '')}${path}`;
         const results = readResults(await this.postFresh(url, body, performance.now() + shareMs));
         if (results) return { kind: 'answered', results };
-        reasons.push(`${server}: unreadable answer`);
+        throw new OtherAnswer('unreadable answer');
       } catch (error) {
+        isThere ||= error instanceof OtherAnswer;
         reasons.push(`${server}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    return { kind: 'failed', reasons };
+    return { kind: 'failed', reasons, isThere };
   }
 
   close(): void {
@@ -80,7 +85,7 @@ export class OfdClient {
           (text) => {
             clearTimeout(timer);
             if (answer.statusCode === 200) resolve(text);
-            else reject(new Error(`answered ${String(answer.statusCode)}`));
+            else reject(new OtherAnswer(`answered ${String(answer.statusCode)}`));
           },
           (error: unknown) => fail(error),
         );
@@ -108,7 +113,7 @@ async function readBody(answer: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    if (size > MAX_ANSWER_BYTES) throw new OtherAnswer('the answer is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -2,7 +2,7 @@ import { truncateText } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { type FiscalModule, OFD_BATCH } from '#fiscal-module';
 import type { Journal } from '../journal/journal.js';
-import type { OfdClient, OfdResult } from './ofd-client.js';
+import type { OfdAnswer, OfdClient, OfdResult } from './ofd-client.js';
 
 export type Delivery = { readonly kind: 'sent' } | { readonly kind: 'unsent'; readonly error: string };
 
@@ -16,8 +16,18 @@ export interface ResendOutcome {
 export const OFD_FAILED = 'all OFD servers failed (T-001)';
 /** A resend has no customer waiting at the till: each call may take longer than a sale's budget. */
 const RESEND_CALL_MS = 5_000;
+/** Of a resend's call with more than one document: what also a slow line takes to the OFD in that time. */
+const MAX_CALL_BYTES = 256 * 1024;
+/** Documents in a row that the OFD takes not even alone: then it is the OFD that is at fault, and the others are not tried. */
+const MOST_FAILURES = 3;
 const MAX_REASON_LENGTH = 200;
 const MAX_CODE_LENGTH = 40;
+
+/** A document as it goes out. */
+interface Entry {
+  readonly seq: number;
+  readonly text: string;
+}
 
 interface Waiting {
   readonly seq: number;
@@ -87,11 +97,11 @@ export class ReceiptCourier {
     const due = batch.filter((one) => one.deadlineMs > nowMs);
     const lastDeadlineMs = Math.max(...due.map((one) => one.deadlineMs), 0);
     try {
-      const results = await this.send(
-        due.map((one) => one.seq),
+      const answer = await this.send(
+        due.map((one) => this.entry(one.seq)),
         lastDeadlineMs - nowMs,
       );
-      for (const one of due) one.settle(toDelivery(results?.get(one.seq)));
+      for (const one of due) one.settle(toDelivery(resultOf(answer, one.seq)));
     } finally {
       for (const one of batch) {
         this.inFlight.delete(one.seq);
@@ -100,46 +110,79 @@ export class ReceiptCourier {
     }
   }
 
+  /**
+   * An OFD that answers, but not what it should, may do so because of one document, or of their number: then fewer go at a time.
+   * Otherwise the same first documents would hold up all others, until the fuse stops the register.
+   */
   private async resendAll(): Promise<ResendOutcome> {
     // A document that a sale is delivering right now is that sale's business.
     const seqs = this.parts.module.unsentReceipts().filter((seq) => !this.inFlight.has(seq));
     const errors: ResendOutcome['errors'][number][] = [];
-    let reachable = true;
-    for (let start = 0; start < seqs.length; start += OFD_BATCH) {
-      const batch = seqs.slice(start, start + OFD_BATCH);
-      const results: ReadonlyMap<number, OfdResult> | null = reachable ? await this.send(batch, RESEND_CALL_MS) : null;
-      reachable = results !== null;
-      for (const seq of batch) {
-        const result = results?.get(seq);
-        if (result?.status === 'accepted') continue;
-        if (result) errors.push({ seq, code: 'T-003', message: rejectionText(result) });
-        else errors.push({ seq, code: 'T-001', message: 'all OFD servers failed' });
+    let [most, failures, isThere] = [OFD_BATCH, 0, true];
+    for (let start = 0; start < seqs.length;) {
+      const batch = isThere ? this.entries(seqs.slice(start, start + most)) : [];
+      const answer = batch.length > 0 ? await this.send(batch, RESEND_CALL_MS) : null;
+      if (answer?.kind === 'failed' && answer.isThere && batch.length > 1) {
+        most = Math.ceil(batch.length / 2);
+        continue;
       }
+      failures = answer?.kind === 'answered' ? 0 : failures + 1;
+      most = failures === 0 ? Math.min(2 * most, OFD_BATCH) : most;
+      isThere = answer?.kind === 'answered' || (answer?.isThere === true && failures < MOST_FAILURES);
+      const end = batch.length > 0 ? start + batch.length : seqs.length;
+      errors.push(...seqs.slice(start, end).flatMap((seq) => failureOf(seq, answer && resultOf(answer, seq))));
+      start = end;
     }
     return { total: seqs.length, sent: seqs.length - errors.length, errors };
   }
 
-  /** `null`: no server answered. What was acknowledged has left the module when this returns. */
-  private async send(seqs: readonly number[], budgetMs: number): Promise<ReadonlyMap<number, OfdResult> | null> {
-    if (seqs.length === 0) return new Map();
-    const { module, journal, ofd } = this.parts;
-    const entries = seqs.map((seq) => {
-      const entry = journal.findBySeq(seq);
-      if (!entry) throw new Error(`Document ${String(seq)} is unsent but not in the journal`);
-      return signedEntry(entry.payload, entry.digest, entry.sign);
-    });
+  /** The first of these, as many as go in one call; one always does. */
+  private entries(seqs: readonly number[]): Entry[] {
+    const entries: Entry[] = [];
+    let bytes = 0;
+    for (const seq of seqs) {
+      const entry = this.entry(seq);
+      bytes += Buffer.byteLength(entry.text);
+      if (entries.length > 0 && bytes > MAX_CALL_BYTES) break;
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  private entry(seq: number): Entry {
+    const entry = this.parts.journal.findBySeq(seq);
+    if (!entry) throw new Error(`Document ${String(seq)} is unsent but not in the journal`);
+    return { seq, text: signedEntry(entry.payload, entry.digest, entry.sign) };
+  }
+
+  /** What was acknowledged has left the module when this returns. */
+  private async send(entries: readonly Entry[], budgetMs: number): Promise<OfdAnswer> {
+    if (entries.length === 0) return { kind: 'answered', results: new Map() };
+    const { module, ofd } = this.parts;
     const head = `{"terminal_id":${JSON.stringify(module.info().terminalId)},"documents":[`;
-    const answer = await ofd.send('/documents', `${head}${entries.join(',')}]}`, budgetMs);
-    if (answer.kind === 'failed') return null;
+    const answer = await ofd.send('/documents', `${head}${entries.map(({ text }) => text).join(',')}]}`, budgetMs);
+    if (answer.kind === 'failed') return answer;
     // Crash before this: the document stays unsent and is sent again, which the OFD takes by terminal and sequence.
-    module.acknowledgeReceipts(seqs.filter((seq) => answer.results.get(seq)?.status === 'accepted'));
-    return answer.results;
+    const accepted = entries.filter(({ seq }) => answer.results.get(seq)?.status === 'accepted');
+    module.acknowledgeReceipts(accepted.map(({ seq }) => seq));
+    return answer;
   }
 }
 
 /** The stored payload goes out byte by byte as the digest saw it. */
 function signedEntry(payload: string, digest: string, sign: string | null): string {
   return `${payload.slice(0, -1)},"digest":"${digest}","fiscal_sign":${JSON.stringify(sign)}}`;
+}
+
+function resultOf(answer: OfdAnswer, seq: number): OfdResult | undefined {
+  return answer.kind === 'answered' ? answer.results.get(seq) : undefined;
+}
+
+function failureOf(seq: number, result: OfdResult | null | undefined): ResendOutcome['errors'] {
+  if (result?.status === 'accepted') return [];
+  return result
+    ? [{ seq, code: 'T-003', message: rejectionText(result) }]
+    : [{ seq, code: 'T-001', message: 'all OFD servers failed' }];
 }
 
 function toDelivery(result: OfdResult | undefined): Delivery {
