@@ -137,7 +137,8 @@ export class MessageRepository {
 
   /**
    * Those whose time has come, up to a bound. Account by account, as the index is kept: over all accounts at once, a million messages
-   * that a provider which is away will get later would be read at each count.
+   * that a provider which is away will get later would be read at each count. What waited for a deleted account is never sent, and no
+   * one can do anything about it.
    */
   async countDue(): Promise<number> {
     const [row] = await this.prisma.$queryRaw<{ count: number }[]>`
@@ -146,6 +147,7 @@ export class MessageRepository {
                      LATERAL (SELECT FROM messages m
                                WHERE m.account_id = a.id AND m.state = ANY (ARRAY['pending', 'sending', 'unclear']::message_state[])
                                  AND m.due_at <= now() LIMIT ${MAX_COUNTED}) one
+               WHERE a.deleted_at IS NULL
                LIMIT ${MAX_COUNTED}) m`;
     return row?.count ?? 0;
   }

@@ -61,7 +61,8 @@ export class ReceiptMessages {
       // Two at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${account.id} FOR NO KEY UPDATE`;
       await admit?.(tx, hash);
-      const of = { receiptId, channel: body.channel, addressHash: hash };
+      // One that waits for an account that was deleted since is never sent.
+      const of = { receiptId, channel: body.channel, addressHash: hash, accountId: account.id };
       const waiting = await tx.message.findFirst({
         where: { ...of, source, state: { in: ['pending', 'sending', 'unclear'] } },
       });
