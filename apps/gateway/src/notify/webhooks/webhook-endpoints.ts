@@ -43,6 +43,8 @@ type WebhookRow = Prisma.WebhookEndpointGetPayload<object>;
 const MAX_ENDPOINTS = 50;
 const DEFAULT_OVERLAP_HOURS = 24;
 const EVERYTHING = ['*'];
+/** Whatever waits is due at once, and old failures count no more. */
+const ANEW = { dueAt: new Date(0), failingSince: null, failures: 0, blockedUntil: null };
 
 /** Receivers of a merchant's events. */
 @Injectable()
@@ -91,7 +93,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Another origin is another receiver: it gets a secret of its own, and nothing that the one before has signed for.
+   * Another origin is another receiver: it gets a secret of its own, and nothing that the one before has signed for. At another address
+   * sending begins anew: how long the one before has failed says nothing about it.
    * @throws Problem 404; 422 for an address that must not be called
    */
   async change(caller: Caller, id: string, patch: WebhookPatch): Promise<ChangedWebhookView> {
@@ -103,14 +106,21 @@ export class WebhookEndpoints {
         events: patch.events,
         description: patch.description,
         batchSize: patch.batch_size,
+        ...moved(row, url),
         ...switched(row, patch.enabled),
       });
       const changed = await tx.webhookEndpoint.update({ where: { id }, data });
       const view = webhookView(changed);
       const isMoved = url !== undefined && new URL(url).origin !== new URL(row.url).origin;
-      const moved = isMoved ? { secret: (await this.secrets.replace(tx, id, 0)).secret } : {};
+      const signedAnew = isMoved ? { secret: (await this.secrets.replace(tx, id, 0)).secret } : {};
       const after = { ...view, ...(isMoved && { is_signed_anew: true }) };
-      return { result: { ...view, ...moved }, action: 'webhook.change', targetId: id, before: webhookView(row), after };
+      return {
+        result: { ...view, ...signedAnew },
+        action: 'webhook.change',
+        targetId: id,
+        before: webhookView(row),
+        after,
+      };
     });
   }
 
@@ -180,12 +190,17 @@ function ownOf(merchantId: string): { merchantId: string; kind: 'endpoint'; dele
   return { merchantId, kind: 'endpoint', deletedAt: null };
 }
 
-/** Enabling begins anew: whatever waits is due at once, and old failures count no more. */
+/** Enabling begins anew. */
 function switched(row: WebhookRow, enabled: boolean | undefined): Prisma.WebhookEndpointUpdateInput {
   if (enabled === undefined || enabled === (row.disabledAt === null)) return {};
   if (!enabled) return { disabledAt: new Date(), disabledReason: 'disabled by the merchant', dueAt: null };
-  const health = { failingSince: null, failures: 0, blockedUntil: null };
-  return { disabledAt: null, disabledReason: null, dueAt: new Date(0), ...health };
+  return { disabledAt: null, disabledReason: null, ...ANEW };
+}
+
+/** The gateway that sends to the address before loses the endpoint: what it has under way there decides nothing any more. */
+function moved(row: WebhookRow, url: string | undefined): Prisma.WebhookEndpointUpdateInput {
+  if (url === undefined || url === row.url) return {};
+  return { ...ANEW, leaseUntil: null, ...(row.disabledAt !== null && { dueAt: null }) };
 }
 
 function urlFault(code: ProblemCode, reason: string): Problem {
