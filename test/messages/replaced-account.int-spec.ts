@@ -1,6 +1,7 @@
 // Promise: once an account was replaced or its key changed, what is asked for goes out by the new one, whatever waits for the old one or comes back from it.
 import { MessageRepository } from '../../apps/gateway/src/notify/messages/message.repository.js';
 import { untilTrue } from '../../libs/runtime/src/testing/until.js';
+import { bySms } from './buyers-and-accounts.js';
 import { MessagesRig } from './messages-rig.js';
 
 let rig: MessagesRig;
@@ -30,4 +31,19 @@ test('a message that waits for a deleted account is no backlog, and does not sta
   const again = await rig.ask('POST', asked, wish);
   expect([again.status, again.body.id === first.body.id]).toEqual([202, false]);
   await untilTrue(() => sms.taken.some(({ to }) => to === '998932223344'));
+});
+
+test('a refusal of the key before, which comes after the new one was set, disables nothing; what waited goes out by the new one', async () => {
+  const sms = await rig.provider('playmobile');
+  sms.lateMs = 1_000;
+  sms.faults = ['late_answer'];
+  sms.password = 'the-new-one';
+  const account = await rig.smsAccount(sms);
+  const id = await rig.sold(bySms());
+  await untilTrue(() => sms.calls === 1);
+  const settings = { password: 'the-new-one' };
+  expect((await rig.ask('PATCH', `/v1/message-accounts/${account}`, { settings })).status).toBe(200);
+  await rig.until(id, ['sent']);
+  expect(await isEnabled(account)).toBe(true);
+  expect(await rig.events('message.account_disabled')).toEqual([]);
 });

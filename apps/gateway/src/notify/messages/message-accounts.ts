@@ -126,6 +126,7 @@ export class MessageAccounts {
         data: {
           ...{ settings: { ...settings }, credentialsSealed: this.sealed(id, credentials), ...limitsOf(input) },
           ...given({ name: input.name }),
+          ...setAnew(row, input.settings),
           ...switched(row, input.enabled),
         },
       });
@@ -227,12 +228,20 @@ function limitsOf(input: AccountChangeBody) {
   return given({ perMinute: input.per_minute, quietFrom: input.quiet_from, quietUntil: input.quiet_until });
 }
 
-/** Enabling begins anew: whatever waits is due at once, and old failures count no more. */
+/** Whatever waits is due at once, and old failures count no more. */
+const ANEW = { dueAt: new Date(0), failingSince: null, failures: 0, blockedUntil: null };
+
+/** The gateway that sends with the settings before loses the account: what these bring back decides nothing about the new ones. */
+function setAnew(row: AccountRow, settings: AccountChangeBody['settings']): Prisma.MessageAccountUpdateInput {
+  if (Object.keys(settings ?? {}).length === 0) return {};
+  return { ...ANEW, leaseUntil: null, ...(row.disabledAt !== null && { dueAt: null }) };
+}
+
+/** Enabling begins anew. */
 function switched(row: AccountRow, enabled: boolean | undefined): Prisma.MessageAccountUpdateInput {
   if (enabled === undefined || enabled === (row.disabledAt === null)) return {};
   if (!enabled) return { disabledAt: new Date(), disabledReason: 'disabled by the merchant', dueAt: null };
-  const health = { failingSince: null, failures: 0, blockedUntil: null };
-  return { disabledAt: null, disabledReason: null, dueAt: new Date(0), ...health };
+  return { disabledAt: null, disabledReason: null, ...ANEW };
 }
 
 /** For the trail: everything but what changes by itself; the address that proves a report is none of its business. */

@@ -42,26 +42,26 @@ export async function stopAddress(tx: Tx, address: StoppedAddress): Promise<stri
 export class DisableAccount {
   constructor(private readonly changes: AuditedChange) {}
 
-  /** What waits stays and goes out when the account is enabled again. */
-  async execute(account: { id: string; merchant_id: string; channel: string }, reason: string): Promise<void> {
+  /**
+   * What waits stays and goes out when the account is enabled again. One that is held no more stays: its settings have changed meanwhile,
+   * or another gateway sends, and meets the same refusal.
+   */
+  async execute(
+    account: { id: string; merchant_id: string; channel: string; lease_until: Date },
+    reason: string,
+  ): Promise<void> {
     const { id, merchant_id: merchantId, channel } = account;
     const caller = { merchantId, actor: 'gateway', address: null, requestId: newId('req') };
     await this.changes.execute(caller, async (tx) => {
       const disabled = await tx.$executeRaw`
         UPDATE message_accounts SET disabled_at = now(), disabled_reason = ${reason}, due_at = NULL, lease_until = NULL
-         WHERE id = ${id} AND disabled_at IS NULL`;
-      if (disabled === 1) {
-        const data = { message_account_id: id, channel, reason };
-        await writeEvent(tx, { merchantId, type: 'message.account_disabled', subjectId: id, data });
-      }
+         WHERE id = ${id} AND disabled_at IS NULL AND lease_until = ${account.lease_until}::timestamptz`;
+      if (disabled === 0) return { result: null, action: null };
+      const data = { message_account_id: id, channel, reason };
+      await writeEvent(tx, { merchantId, type: 'message.account_disabled', subjectId: id, data });
       const after = { enabled: false, reason };
-      return {
-        result: null,
-        action: 'message_account.disable',
-        targetId: id,
-        before: { enabled: disabled === 0 },
-        after,
-      };
+      const before = { enabled: true };
+      return { result: null, action: 'message_account.disable', targetId: id, before, after };
     });
   }
 }
