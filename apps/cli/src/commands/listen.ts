@@ -40,7 +40,10 @@ async function listen(session: Session, options: ListenOptions): Promise<ExitCod
     return EXIT.done;
   }
   const url = addressOf(options.forwardTo);
-  const names = [profile.url, profile.client_id, url, options.events];
+  const { merchant_id: merchantId } = profile.session ?? {};
+  // A person with several merchants reads another feed for each.
+  const feed = [profile.url, profile.client_id, ...(merchantId === undefined ? [] : [merchantId])];
+  const names = [...feed, url, options.events];
   const kept = new ListenPlace(configFile, names);
   const fgw = await session.patientClient();
   if (isReadableOnTheWay(url)) {
