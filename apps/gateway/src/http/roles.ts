@@ -49,6 +49,10 @@ export function isPlatformRole(text: string): text is PlatformRole {
   return PLATFORM_ROLES.some((role) => role === text);
 }
 
+export function isRole(text: string): text is Role {
+  return isMerchantRole(text) || isPlatformRole(text);
+}
+
 /** Of all the roles together, each once, in the order of SCOPES. */
 export function scopesOfRoles(roles: readonly Role[]): readonly Scope[] {
   return united(roles.map((role) => SCOPES_OF_ROLE[role]));

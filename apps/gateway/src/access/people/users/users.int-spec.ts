@@ -346,4 +346,31 @@ describe('four eyes', () => {
     expect((await rig.browser().post('/v1/provider-accounts', account, client)).code).toBe('session_needed');
     expect((await rig.browser().ask('PATCH', '/v1/merchant', { ...off, ...client })).code).toBe('session_needed');
   });
+
+  test('what a user has approved that was removed, disabled or given less since passes no more, and asks again', async () => {
+    const own = await rig.createMerchant();
+    const [first, third] = [await rig.join('one', ['owner'], own), await rig.join('three', ['owner'], own)];
+    await first.ask('PATCH', '/v1/merchant', { body: { four_eyes: { provider_accounts: true } } });
+    const losses = {
+      removed: (id: string) => first.ask('DELETE', `/v1/users/${id}`),
+      lowered: (id: string) => first.ask('PATCH', `/v1/users/${id}`, { body: { roles: ['support'] } }),
+      disabled: (id: string) => rig.prisma.user.update({ where: { id }, data: { disabledAt: new Date() } }),
+    };
+    for (const [name, lose] of Object.entries(losses)) {
+      const account = { provider: 'payme', name, settings: { cashbox_id: 'c', key: 'k' } };
+      const second = await rig.join('two', ['owner'], own);
+      const asked = (await first.post('/v1/provider-accounts', account)).headers.get('location') ?? '';
+      expect((await second.post(`${asked}/approve`)).body).toMatchObject({ state: 'approved' });
+      await lose(second.userId);
+      const again = await first.post('/v1/provider-accounts', account);
+      expect([name, ...codesOf([again])]).toEqual([name, [409, 'approval_needed']]);
+      const anew = again.headers.get('location') ?? '';
+      expect(anew).not.toBe(asked);
+      // Another one that still may decides about it, beside the one that counts no more.
+      expect((await third.post(`${anew}/approve`)).body).toMatchObject({ state: 'approved' });
+      const made = await first.post('/v1/provider-accounts', account);
+      expect([name, made.status]).toEqual([name, 201]);
+      await rig.prisma.$executeRaw`UPDATE provider_accounts SET disabled_at = now() WHERE id = ${made.body?.id ?? ''}`;
+    }
+  });
 });

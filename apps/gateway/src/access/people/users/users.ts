@@ -7,7 +7,7 @@ import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
-import { isMerchantRole, isPlatformRole, PLATFORM, type Role } from '../../../http/roles.js';
+import { isPlatformRole, isRole, PLATFORM, type Role } from '../../../http/roles.js';
 import { refuseForeignRoles, type RoleGiver } from '../invitations/invitations.js';
 import { lockMemberships } from '../invitations/lock-memberships.js';
 
@@ -125,10 +125,6 @@ export class Users {
 
 function at(place: string): Prisma.Sql {
   return place === PLATFORM ? Prisma.sql`m.merchant_id IS NULL` : Prisma.sql`m.merchant_id = ${place}`;
-}
-
-function isRole(text: string): text is Role {
-  return isMerchantRole(text) || isPlatformRole(text);
 }
 
 /** One that could still let others in. @throws Problem 409 last_owner */
