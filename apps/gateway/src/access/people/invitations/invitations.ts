@@ -163,10 +163,13 @@ export class Invitations {
        WHERE user_id = ${row.userId} AND id <> ${row.id} AND used_at IS NULL AND revoked_at IS NULL`;
   }
 
-  /** Gives what the invitation says. What the user has already stays. */
+  /** Gives what the invitation says. What the user has already stays, and is the invitation's from here on: a claim that goes does not take it along. */
   async giveRoles(tx: Prisma.TransactionClient, userId: string, { merchantId, roles }: InvitationRow): Promise<void> {
     for (const role of roles) {
       const place = isPlatformRole(role) ? null : merchantId;
+      await tx.$executeRaw`
+        UPDATE memberships SET origin = 'invitation'
+         WHERE user_id = ${userId} AND merchant_id IS NOT DISTINCT FROM ${place} AND role = ${role} AND origin = 'oidc'`;
       await tx.$executeRaw`
         INSERT INTO memberships (id, user_id, merchant_id, role) VALUES (${newId('mem')}, ${userId}, ${place}, ${role})
         ON CONFLICT DO NOTHING`;
