@@ -78,7 +78,10 @@ export class SessionRepository {
     >,
   ) {}
 
-  /** The session if it may be used now: known, not ended by time or by anyone, its user not disabled. */
+  /**
+   * The session if it may be used now: known, not ended by time or by anyone, its user not disabled. What a claim of the identity
+   * provider gave counts in what began there alone: nothing else asks whether the provider still knows the person.
+   */
   async findLive(hash: Buffer): Promise<Found<LiveSession> | null> {
     const { SESSION_IDLE_SECONDS: idle, STEP_UP_SECONDS: stepUp } = this.settings;
     const [row] = await this.prisma.$queryRaw<SessionRow[]>`
@@ -92,7 +95,7 @@ export class SessionRepository {
              coalesce((SELECT jsonb_agg(jsonb_build_object('merchant_id', m.merchant_id, 'code', m.code, 'name', m.name, 'role', m.role))
                          FROM (SELECT ms.merchant_id, c.code, c.name, ms.role
                                  FROM memberships ms LEFT JOIN merchants c ON c.id = ms.merchant_id
-                                WHERE ms.user_id = u.id ORDER BY ms.merchant_id, ms.id LIMIT ${MEMBERSHIPS_READ}) AS m),
+                                WHERE ms.user_id = u.id AND (ms.origin <> 'oidc' OR s.login = 'oidc') ORDER BY ms.merchant_id, ms.id LIMIT ${MEMBERSHIPS_READ}) AS m),
                       '[]') AS memberships
         FROM user_sessions s JOIN users u ON u.id = s.user_id
        WHERE (s.token_hash = ${hash}
