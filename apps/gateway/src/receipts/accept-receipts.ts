@@ -257,6 +257,9 @@ export function judgeConflict(row: NewReceipt | StoredIdentity, stored: readonly
   const found = byKey ?? byExternalId;
   // The holder of the key rolled back between our two statements: the caller may simply try again.
   if (!found) return { kind: 'in_flight' };
+  // A person's keys are its own at all its merchants; what was made at another one is no business of this one.
+  if (found.merchantId !== row.merchantId)
+    return { kind: 'mismatch', detail: 'You have used this idempotency key for another merchant; take another one.' };
   if (byKey && byExternalId && byKey.id !== byExternalId.id) {
     return { kind: 'mismatch', detail: 'The idempotency key and the external id name two different receipts.' };
   }

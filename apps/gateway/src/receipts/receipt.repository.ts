@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SalesDatabase } from '#database';
+import { acrossMerchants, SalesDatabase } from '#database';
 import * as ledger from '#ledger';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
 import type { Problem } from '#problems';
@@ -15,8 +15,9 @@ export class ReceiptRepository {
     return ledger.insertReceipts(this.prisma, rows);
   }
 
+  /** Whatever merchant a key was used for: a person has its keys at all its merchants together. */
   findIdentities(wanted: readonly StoredIdentity[]): Promise<StoredIdentity[]> {
-    return ledger.findIdentities(this.prisma, wanted);
+    return acrossMerchants(async () => ledger.findIdentities(this.prisma, wanted));
   }
 
   find(merchantId: string, id: string): Promise<ReceiptRow | null> {
