@@ -36,6 +36,8 @@ const NO_TRACE_PARENT = Prisma.sql`NULL`;
 /** What one try came to, as it is kept. */
 export interface AttemptRecord {
   deliveryId: string;
+  /** Where it was sent; null: nowhere. */
+  url: string | null;
   number: number;
   durationMs: number;
   outcome: string;
@@ -103,7 +105,7 @@ export class DeliveryRepository {
     await this.prisma.$executeRaw`
       WITH given AS (
         SELECT * FROM json_to_recordset(${storableJson(JSON.stringify(rows))}::json) AS g(
-          delivery_id text, number int, duration_ms int, outcome text, http_status int, answer text, state delivery_state,
+          delivery_id text, url text, number int, duration_ms int, outcome text, http_status int, answer text, state delivery_state,
           is_retry boolean, delay_seconds float8)
       ), tried AS (
         INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome, http_status, answer)
@@ -112,7 +114,7 @@ export class DeliveryRepository {
       ), moved AS (
         UPDATE webhook_deliveries d
            SET state = g.state, attempt_count = greatest(d.attempt_count, g.number),
-               last_http_status = g.http_status,
+               last_http_status = g.http_status, url = coalesce(g.url, d.url),
                finished_at = CASE WHEN g.state <> 'pending' THEN now() END,
                due_at = now() + make_interval(secs => g.delay_seconds)
           FROM given g
@@ -172,6 +174,7 @@ interface Tried {
 function rowOf({ attempt, after }: Tried): { delivery_id: string } & Record<string, unknown> {
   return {
     delivery_id: attempt.deliveryId,
+    url: attempt.url,
     number: attempt.number,
     duration_ms: attempt.durationMs,
     outcome: attempt.outcome,

@@ -80,6 +80,11 @@ test('410 of the receiver before, which answers after the move, disables nothing
   await untilTrue(() => after.received.some((received) => received.event.id === event));
   await publish();
   await untilTrue(() => after.received.length === 2);
+  // Made before the move, sent after it.
+  const { data } = (await ask('GET', `/${id}/deliveries?state=delivered`)) as unknown as {
+    data: { event_id: string; url: string }[];
+  };
+  expect(data.find(({ event_id: of }) => of === event)?.url).toBe(`${after.url}/`);
   expect(await ask('GET', `/${id}`)).toMatchObject({ enabled: true });
   expect((await fixture.audited(id)).map(({ action }) => action)).toEqual(['webhook.create', 'webhook.change']);
 });

@@ -139,7 +139,8 @@ export class SendDeliveries {
   private async giveUpUnsigned(due: readonly DueDelivery[]): Promise<void> {
     const answer = 'the secret that signs callbacks has never been shown';
     const attempts = due.map(({ delivery_id: deliveryId, attempt_count: tried }) => {
-      const attempt = { deliveryId, number: tried + 1, durationMs: 0, outcome: 'not_sent', httpStatus: null, answer };
+      const nothing = { url: null, durationMs: 0, outcome: 'not_sent', httpStatus: null };
+      const attempt = { deliveryId, number: tried + 1, ...nothing, answer };
       return this.deliveries.record(attempt, { kind: 'given_up' });
     });
     await Promise.all(attempts);
@@ -161,8 +162,9 @@ export class SendDeliveries {
     const begunMs = systemClock.monotonicMs();
     const ticket = window.begin();
     const traceParent = sampledTraceParent();
+    const url = endpoint.kind === 'endpoint' ? endpoint.url : (due[0]?.url ?? endpoint.url);
     const answer = await this.fetch.send({
-      url: endpoint.kind === 'endpoint' ? endpoint.url : (due[0]?.url ?? endpoint.url),
+      url,
       headers: {
         'content-type': 'application/json',
         'user-agent': 'fiscal-receipt-gateway',
@@ -179,17 +181,17 @@ export class SendDeliveries {
     this.metrics.sent(result, durationMs);
     if (isTooMuch(answer, durationMs)) window.wasTooMuch(ticket);
     else if (result === 'delivered') window.wentWell();
-    await this.record(endpoint, due, { answer, result, durationMs });
+    await this.record(endpoint, due, { url, answer, result, durationMs });
   }
 
   private async record(
     endpoint: ClaimedEndpoint,
     due: readonly DueDelivery[],
-    { answer, result, durationMs }: { answer: GuardedAnswer; result: Result; durationMs: number },
+    { url, answer, result, durationMs }: { url: string; answer: GuardedAnswer; result: Result; durationMs: number },
   ): Promise<void> {
     const records = due.map(({ delivery_id: deliveryId, attempt_count: tried }) => {
       const number = tried + 1;
-      const attempt = { deliveryId, number, durationMs, ...recordOf(answer) };
+      const attempt = { deliveryId, url, number, durationMs, ...recordOf(answer) };
       return this.deliveries.record(attempt, afterwards(result, { endpoint, number, answer }));
     });
     await Promise.all(records);

@@ -267,7 +267,15 @@ const DELIVERY: NewDelivery = {
 
 const RECORDED_ATTEMPTS = await recordedInGroup((prisma) =>
   new DeliveryRepository(prisma).record(
-    { deliveryId: DELIVERY_ID, number: 2, durationMs: 1, outcome: 'timeout', httpStatus: null, answer: null },
+    {
+      deliveryId: DELIVERY_ID,
+      url: null,
+      number: 2,
+      durationMs: 1,
+      outcome: 'timeout',
+      httpStatus: null,
+      answer: null,
+    },
     { kind: 'retry', delayMs: 5_000 },
   ),
 );
