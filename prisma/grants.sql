@@ -44,5 +44,5 @@ REVOKE EXECUTE ON FUNCTION create_partition(text, text, text), shut_partitioned_
   put_back_rows(text, text, text, anyelement), staying_deliveries(text, text, timestamptz, integer), first_needed_events(text, text, bigint),
   claim_open_call(), claim_open_attempt(), unfinished_payments(timestamptz), staying_payment_calls(timestamptz, timestamptz, integer)
   FROM :app_role, :tenant_role;
-REVOKE EXECUTE ON FUNCTION make_next_partition(text, integer), release_webhook_partitions(integer), release_event_partitions(integer),
+REVOKE EXECUTE ON FUNCTION make_next_partition(text, integer), date_sandbox_events(bigint[]), release_webhook_partitions(integer), release_event_partitions(integer),
   release_payment_partitions(text, integer), release_attempt_partitions(integer), release_emptied_partitions(text, integer), read_released_partition(text, text, integer), drop_released_partition(text, boolean) FROM :tenant_role;

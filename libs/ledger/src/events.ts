@@ -1,4 +1,5 @@
 import { Prisma } from '#database';
+import { ulidOf } from '#fiscal-domain';
 import { newId } from '#runtime';
 import type { RECEIPT_MOVES } from './moves.js';
 import type { Statements } from './statements.js';
@@ -83,6 +84,14 @@ export async function writeDeviceEvent(
   reason: string | null,
 ): Promise<void> {
   await tx.$executeRaw(deviceEvents(event, reason, { from: Prisma.sql`devices WHERE id = ${deviceId}` }));
+}
+
+/**
+ * Of the event that a receipt was accepted, once in its life: it carries the receipt's own number. Never the mark of a sandbox: events stand in
+ * months by their ids, and that one is behind all of them.
+ */
+export function newReceiptEventId(receiptId: string): string {
+  return `evt_${ulidOf(receiptId).toLowerCase()}`;
 }
 
 export interface NewEvent {

@@ -13,6 +13,7 @@ export {
   deviceEvents,
   EVENT_ID,
   insertEvents,
+  newReceiptEventId,
   renumberEvents,
   writeDeviceEvent,
   writeEvent,
@@ -76,6 +77,7 @@ export {
 } from './archive/leaving-rows.js';
 export {
   CALL_TABLES,
+  dateSandboxEvents,
   dropReleasedPartition,
   isHalfPartitioned,
   leftUntil,

@@ -4,6 +4,7 @@ import {
   abandonArchivesOf,
   archivesOfPartition,
   CALL_TABLES,
+  dateSandboxEvents,
   dropReleasedPartition,
   hasRestoredPartitions,
   EMPTIED_TABLES,
@@ -105,6 +106,7 @@ export class PartitionKeeper {
   }
 
   private async work(run: RunStatement): Promise<void> {
+    await this.dateEvents(run);
     await this.makeAhead(run);
     // What was brought back is in the oldest partition, and would be taken off with the next one.
     const mayRelease = !(await hasRestoredPartitions(run, RESTORED_DAYS));
@@ -134,6 +136,17 @@ export class PartitionKeeper {
         failures.push(error);
       });
     return failures;
+  }
+
+  /** What stands behind all months keeps the next one from being made. Where it fails for once, all else goes on. */
+  private async dateEvents(run: RunStatement): Promise<void> {
+    try {
+      let isMore = true;
+      for (let steps = 0; isMore && steps < MOST_STEPS && !this.isStopping; steps += 1)
+        isMore = await dateSandboxEvents(run);
+    } catch (error) {
+      this.logger.error({ err: error }, 'events of sandboxes were not put into their months');
+    }
   }
 
   private async makeAhead(run: RunStatement): Promise<void> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
-import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
+import { newReceiptEventId, type NewReceipt, type ReceiptRow, type StoredIdentity } from '#ledger';
 import { Problem } from '#problems';
 import { canonicalJson, newIdOf, sampledTraceParent, sha256 } from '#runtime';
 import type { Route } from '../fleet/devices/choose-device.js';
@@ -153,11 +153,6 @@ export function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kin
   }
 }
 
-/** A receipt is accepted once: its event may carry the receipt's own number. */
-function acceptedEventId(receiptId: string): string {
-  return receiptId.replace('rcp_', 'evt_');
-}
-
 export function newReceipt<Device extends string | null>(
   identity: StoredIdentity,
   route: Pick<Route, 'branchId' | 'cashierId'> & { deviceId: Device },
@@ -165,7 +160,7 @@ export function newReceipt<Device extends string | null>(
 ): NewReceipt<Device> {
   return {
     id: identity.id,
-    eventId: acceptedEventId(identity.id),
+    eventId: newReceiptEventId(identity.id),
     merchantId: identity.merchantId,
     clientId: identity.clientId,
     operation: identity.operation,

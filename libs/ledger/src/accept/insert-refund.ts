@@ -1,5 +1,5 @@
 import { Prisma, type StoredReceiptDocument } from '#database';
-import { insertEvents } from '../events.js';
+import { insertEvents, newReceiptEventId } from '../events.js';
 import type { Statements } from '../statements.js';
 
 /** A refund ready to be written; its lane place is the database's. */
@@ -29,7 +29,7 @@ const IN_NO_LANE = Prisma.raw('NULL');
 export async function insertRefund(tx: Statements, refund: NewRefund): Promise<Date | null> {
   const { document, deviceId } = refund;
   const noted = insertEvents(Prisma.sql`
-    SELECT ${refund.id.replace('rcp_', 'evt_')}, merchant_id, 'refund.accepted', id,
+    SELECT ${newReceiptEventId(refund.id)}, merchant_id, 'refund.accepted', id,
            jsonb_build_object('receipt_id', id, 'refund_of', refund_of)
       FROM written`);
   const [written] = await tx.$queryRaw<{ created_at: Date }[]>`

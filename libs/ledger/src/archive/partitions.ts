@@ -25,6 +25,24 @@ export async function makeNextPartition(run: RunStatement, table: PartitionedTab
   return stepOf(row);
 }
 
+/** Events of one statement. */
+const DATED_AT_ONCE = 1_000;
+
+/**
+ * Events of sandboxes with ids that programs of a release before made: behind all months (the migration sandbox_events_in_months). They are found before the
+ * transaction has a number, for which readers of events wait: the last partition may be long.
+ * @returns whether there may be more
+ */
+export async function dateSandboxEvents(run: RunStatement): Promise<boolean> {
+  const found = await run<{ position: string }>(Prisma.sql`
+    SELECT position::text FROM events
+     WHERE id >= 'evt_t' AND id LIKE 'evt\\_test\\_%' AND length(id) = 35 LIMIT ${DATED_AT_ONCE}::int4`);
+  if (found.length === 0) return false;
+  const positions = found.map(({ position }) => position);
+  const [row] = await run<{ dated: number }>(Prisma.sql`SELECT date_sandbox_events(${positions}::bigint[]) AS dated`);
+  return (row?.dated ?? 0) === DATED_AT_ONCE;
+}
+
 /** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of a month may not leave */
 export async function releaseWebhookPartitions(run: RunStatement, keepDays: number): Promise<string> {
   const [row] = await run<{ step: string }>(Prisma.sql`SELECT release_webhook_partitions(${keepDays}::int4) AS step`);
