@@ -88,6 +88,22 @@ test('a relay that dies in between: another goes on where it was; two at the sam
   expect(await prisma.$queryRaw`SELECT next FROM event_renumberings`).toEqual([]);
 });
 
+test('positions whose events have left for an archive take no time: of years of them only some months are there', async () => {
+  const owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+  await owner.query(
+    `UPDATE events SET position = position + CASE WHEN position > 10 THEN 40000000000 ELSE 7000000000 END`,
+  );
+  await owner.end();
+  await holdAfterRestore(session, logger);
+  const renumber = new RenumberEvents(prisma, logger, 500);
+  let batches = 1;
+  while (batches < 10 && (await renumber.run())) batches += 1;
+  expect(batches).toBeLessThan(6);
+  expect(await pending()).toBe(0);
+  expect(await prisma.$queryRaw`SELECT next FROM event_renumberings`).toEqual([]);
+});
+
 test('lanes are taken while numbers are given', async () => {
   await holdAfterRestore(session, logger);
   const writing = new pg.Client({ connectionString: database.url });

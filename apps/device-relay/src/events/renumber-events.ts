@@ -42,7 +42,8 @@ export class RenumberEvents {
       const [planned] = await tx.$queryRaw<Planned[]>`
         SELECT below::text AS below, next, last FROM event_renumberings FOR UPDATE SKIP LOCKED`;
       if (!planned) return false;
-      const { below, next, last } = planned;
+      const { below, last } = planned;
+      const next = await this.nextEvent(tx, planned);
       const upTo = next + BigInt(this.positionsAtOnce);
       await renumberEvents(tx, { below, after: next, upTo: upTo < last ? upTo : last });
       if (upTo < last) {
@@ -53,5 +54,12 @@ export class RenumberEvents {
       this.logger.info({ events: String(last) }, 'the events of the copy can be read');
       return false;
     });
+  }
+
+  /** Right before the next event that there is: of years of positions only those of some months may have not left for an archive. */
+  private async nextEvent(tx: Prisma.TransactionClient, { next, last }: Planned): Promise<bigint> {
+    const [event] = await tx.$queryRaw<{ position: bigint }[]>`
+      SELECT position FROM events WHERE position > ${next}::bigint ORDER BY position LIMIT 1`;
+    return event ? event.position - 1n : last;
   }
 }
