@@ -2,7 +2,9 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { archivesOfPartition, newestArchives } from '#ledger';
+import { testClient } from '#database/testing';
+import type { Registration } from '#fiscal-domain';
+import { archivesOfPartition, newestArchives, recordLateAnswer } from '#ledger';
 import { openFolder } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { ArchiveLag } from './archive-lag.js';
 import {
@@ -84,6 +86,32 @@ test('how far the archive is behind is seen beyond attempts that have to stay', 
   readings.length = 0;
   for (let reading = 0; reading < 4; reading += 1) readings.push(await lag.read(run));
   expect(readings.at(-1)).toBe(0);
+});
+
+test('what was proven by a late answer or a journal leaves, although its attempt counts as unknown for good', async () => {
+  const { receiptId, attemptId } = await sell({ state: 'unknown', status: 'unknown' });
+  await newest();
+  const prisma = testClient(at.database.url);
+  const registration: Registration = {
+    ...{ terminalId: 'T-late', receiptSeq: 1, fiscalSign: '123456789012', transactionTimeMs: Date.now() },
+    ...{
+      verificationUrl: 'https://ofd.example/check',
+      ofdSent: true,
+      ofdError: null,
+      shiftNumber: null,
+      recordedFields: [],
+    },
+  };
+  const answer = { receiptId, deviceId: 'dev_1', registration, evidence: 'journal' } as const;
+  expect(await recordLateAnswer(prisma, answer)).toBe('proved');
+  await prisma.$disconnect();
+  await at.owner.query(
+    `UPDATE receipts SET updated_at = created_at, ofd_status = 'sent', ofd_sent_at = created_at WHERE id = $1`,
+    [receiptId],
+  );
+  await runToEnd(keeper());
+  expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
+  expect(await archives()).toMatchObject([{ state: 'removed', rows: 1, removed: 1 }]);
 });
 
 test('a row that changed after it was archived stays, and is archived as it is then', async () => {
