@@ -196,6 +196,31 @@ test.each<[string, string, string]>([
   expect([await paymentRows(), await archived('receipts')]).toEqual([[], here.slice(0, -1)]);
 });
 
+test.each(['rejected', 'cancelled'])('one whose refund is %s leaves: its money waits for good', async (status) => {
+  await paid();
+  await newestReceipt();
+  await change(`
+    ALTER TABLE payments DISABLE TRIGGER USER; ALTER TABLE payment_refunds DISABLE TRIGGER USER;
+    UPDATE receipts SET status = '${status}', ${UNREGISTERED} WHERE refund_of IS NOT NULL;
+    UPDATE payment_refunds SET state = 'waiting', finished_at = NULL;
+    ALTER TABLE payments ENABLE TRIGGER USER; ALTER TABLE payment_refunds ENABLE TRIGGER USER`);
+  const here = await ids();
+  await keepReceipts();
+  expect([await paymentRows(), await archived('receipts')]).toEqual([[], here.slice(0, -1)]);
+});
+
+test('one whose refund still waits for its register stays', async () => {
+  await paid();
+  await newestReceipt();
+  await change(`
+    ALTER TABLE payment_refunds DISABLE TRIGGER USER;
+    UPDATE payment_refunds SET state = 'waiting', finished_at = NULL;
+    ALTER TABLE payment_refunds ENABLE TRIGGER USER`);
+  const before = await paymentRows();
+  await keepReceipts();
+  expect(await paymentRows()).toEqual(before);
+});
+
 test.each<[string, string]>([
   ['the payment', `UPDATE payments SET reason = 'read again'`],
   ['a receipt', `UPDATE receipts SET ofd_error = 'read again' WHERE refund_of IS NOT NULL`],
