@@ -3,7 +3,8 @@
 import { rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { archiveInFolder, beginRestore, restoreRows } from '#ledger';
+import pg from 'pg';
+import { archiveInFolder, beginRestore, readPartitions, restoreRows } from '#ledger';
 import {
   archived,
   at,
@@ -13,6 +14,7 @@ import {
   ids,
   keeper,
   keeperProgram,
+  MONTHLY_TABLES,
   openAged,
   partitions,
   released,
@@ -27,6 +29,30 @@ import { killRounds } from './testing/kill-rounds.js';
 
 beforeEach(openAged);
 afterEach(closeAged);
+
+test('a table that is held up by a reader for hours keeps no other from getting its months, nor from giving up old ones', async () => {
+  await deliver(10, { month: -3 });
+  const reader = new pg.Client({ connectionString: at.database.ownerUrl });
+  await reader.connect();
+  await reader.query(`UPDATE partition_rounds SET ended_at = now() - interval '3 days'`);
+  await reader.query('BEGIN; SELECT FROM webhook_deliveries LIMIT 1');
+  try {
+    await expect(keeper({ folder: at.folder, tries: 2 }).run()).rejects.toThrow(/lock timeout/);
+  } finally {
+    await reader.end();
+  }
+  const newest = await Promise.all(MONTHLY_TABLES.map(async (table) => [table, (await partitions(table)).at(-1)]));
+  expect(Object.fromEntries(newest)).toMatchObject({
+    ...{ webhook_deliveries: suffix(1), webhook_attempts: suffix(4), events: suffix(4) },
+    ...{ payment_calls: suffix(4), provider_callbacks: suffix(4), attempts: suffix(4) },
+  });
+  expect((await partitions('events'))[0]).toMatch(/^kept_/);
+  // The alarm is that of the table that is behind.
+  expect((await readPartitions(run)).keptSeconds).toBeGreaterThan(86_400);
+  await keeper({ folder: at.folder }).run();
+  expect((await readPartitions(run)).keptSeconds).toBeLessThan(60);
+  expect((await partitions()).at(-1)).toBe(suffix(4));
+});
 
 describe('months that are over', () => {
   test('leave with what is finished; what is still to be sent, or was finished lately, stays', async () => {

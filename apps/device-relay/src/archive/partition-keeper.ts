@@ -107,16 +107,15 @@ export class PartitionKeeper {
 
   private async work(run: RunStatement): Promise<void> {
     await this.dateEvents(run);
-    await this.makeAhead(run);
+    const failures = await this.makeAhead(run);
     // What was brought back is in the oldest partition, and would be taken off with the next one.
     const mayRelease = !(await hasRestoredPartitions(run, RESTORED_DAYS));
-    const isHeld = mayRelease && (await this.releaseDeliveries(run));
-    // Before the archives: those of a large month take more than a round.
-    if (!this.isStopping) await notePartitionRound(run, isHeld);
+    failures.push(...(await this.keepDeliveries(run, { mayRelease, areMade: failures.length === 0 })));
     if (this.files) await expectKnownPlace(run, 'partitions', this.files, this.logger);
-    const failures = this.files && mayRelease ? await this.releaseEvents(run) : [];
+    const ofEvents = this.files && mayRelease ? await this.releaseEvents(run) : [];
     const hasArchive = this.files !== null;
-    if (failures.length === 0 && !this.isStopping) await noteArchivedRound(run, 'events', { hasArchive });
+    if (ofEvents.length === 0 && !this.isStopping) await noteArchivedRound(run, 'events', { hasArchive });
+    failures.push(...ofEvents);
     failures.push(...(await this.keepCalls(run, hasArchive && mayRelease)));
     for (const table of EMPTIED_TABLES)
       failures.push(...(await this.keepEmptied(run, table, hasArchive && mayRelease)));
@@ -149,26 +148,46 @@ export class PartitionKeeper {
     }
   }
 
-  private async makeAhead(run: RunStatement): Promise<void> {
-    for (const table of PARTITIONED_TABLES) {
-      let step = 'made';
-      for (let steps = 0; step === 'made' && steps < MOST_STEPS && !this.isStopping; steps += 1) {
-        step = await this.patiently(run, SHUTTING_MS, () => makeNextPartition(run, table));
-        if (step === 'made') this.logger.info({ table }, 'a partition was made');
-      }
-      if (step === 'crowded')
-        this.logger.error(
-          { table },
-          'no partition is made: the last one has too many rows (docs/alarms.md, PartitionsBehind)',
-        );
-    }
+  /** A table that a reader holds up keeps no other one from getting its partitions. @returns what failed */
+  private async makeAhead(run: RunStatement): Promise<unknown[]> {
+    const failures: unknown[] = [];
+    for (const table of PARTITIONED_TABLES)
+      await this.makeAheadOf(run, table).catch((error: unknown) => {
+        this.logger.error({ err: error, table }, 'the partitions of the months to come were not made');
+        failures.push(error);
+      });
+    return failures;
   }
 
-  /** @returns whether what is old enough has to stay */
-  private async releaseDeliveries(run: RunStatement): Promise<boolean> {
-    const step = await this.releaseAll(run, () => releaseWebhookPartitions(run, this.options.keepDays));
-    if (step === 'held') this.logger.warn('an old month of deliveries stays: too many of them are not finished');
-    return step === 'held';
+  private async makeAheadOf(run: RunStatement, table: (typeof PARTITIONED_TABLES)[number]): Promise<void> {
+    let step = 'made';
+    for (let steps = 0; step === 'made' && steps < MOST_STEPS && !this.isStopping; steps += 1) {
+      step = await this.patiently(run, SHUTTING_MS, () => makeNextPartition(run, table));
+      if (step === 'made') this.logger.info({ table }, 'a partition was made');
+    }
+    if (step === 'crowded')
+      this.logger.error(
+        { table },
+        'no partition is made: the last one has too many rows (docs/alarms.md, PartitionsBehind)',
+      );
+  }
+
+  /** @param areMade the partitions of the months to come, of all tables: only then has the round done what it was to. @returns what failed */
+  private async keepDeliveries(
+    run: RunStatement,
+    { mayRelease, areMade }: { mayRelease: boolean; areMade: boolean },
+  ): Promise<unknown[]> {
+    try {
+      const release = (): Promise<string> => releaseWebhookPartitions(run, this.options.keepDays);
+      const isHeld = mayRelease && (await this.releaseAll(run, release)) === 'held';
+      if (isHeld) this.logger.warn('an old month of deliveries stays: too many of them are not finished');
+      // Before the archives: those of a large month take more than a round.
+      if (areMade && !this.isStopping) await notePartitionRound(run, isHeld);
+      return [];
+    } catch (error) {
+      this.logger.error({ err: error }, 'an old month of deliveries was not taken off');
+      return [error];
+    }
   }
 
   /** Months of calls to payment providers and of theirs to us; a table that fails does not keep the other one from leaving. @returns what failed */
