@@ -195,6 +195,23 @@ test('resolve: many decisions of a file, with what was compared beside each; tho
   expect(await app.get(VerifyAuditTrail).verifyAuditTrail('mer_1')).toMatchObject({ kind: 'intact' });
 });
 
+test('list: what was decided already hides nothing that stands behind it', async () => {
+  await keyless('dev_1');
+  const id = await rows.createReceipt();
+  await putBack();
+  await rows.sql.query(
+    `WITH decided AS (
+       INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
+       SELECT 'att_' || lpad(n::text, 26, '0'), $1, 'dev_1', n + 1, 'not_registered', '{}', '', 'restore', now(), '{}'
+         FROM generate_series(1, 500) n RETURNING id)
+     INSERT INTO restore_checks (device_id, receipt_id, attempt_id, restored_at, method, verdict)
+     SELECT 'dev_1', $1, id, now(), 'counters', 'absent' FROM decided`,
+    [id],
+  );
+  const list = join(folder, 'behind.jsonl');
+  expect(await run('restore', 'list', '--file', list)).toMatchObject({ receipts: 1 });
+});
+
 test('adopt: all registers that stand still since the restore, or those that are named', async () => {
   for (const id of ['dev_1', 'dev_2', 'dev_3']) await keyless(id);
   await putBack();

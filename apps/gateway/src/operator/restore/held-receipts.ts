@@ -37,8 +37,8 @@ export class HeldReceipts {
     for (let after = ''; ;) {
       const page = await this.prisma.$queryRaw<(Omit<HeldReceipt, 'total_tiyin' | 'decision'> & { total: string })[]>`
         WITH page AS (
-          SELECT DISTINCT c.attempt_id FROM restore_checks c JOIN receipts r ON r.id = c.receipt_id
-           WHERE c.attempt_id > ${after} AND r.status = 'unknown' AND (${merchantId}::text IS NULL OR r.merchant_id = ${merchantId})
+          SELECT DISTINCT c.attempt_id FROM restore_checks c JOIN receipts r ON r.id = c.receipt_id JOIN attempts a ON a.id = c.attempt_id
+           WHERE c.attempt_id > ${after} AND r.status = 'unknown' AND a.state = 'unknown' AND (${merchantId}::text IS NULL OR r.merchant_id = ${merchantId})
            ORDER BY c.attempt_id LIMIT ${PAGE}
         )
         SELECT a.id AS attempt_id, r.id AS receipt_id, r.merchant_id, r.type::text AS type, r.total_tiyin::text AS total,
@@ -47,8 +47,7 @@ export class HeldReceipts {
                (SELECT jsonb_agg(jsonb_build_object('device_id', d.id, 'name', d.name, 'terminal_id', d.terminal_id,
                                                     'method', c.method, 'verdict', c.verdict, 'evidence', c.evidence) ORDER BY d.id)
                   FROM restore_checks c JOIN devices d ON d.id = c.device_id WHERE c.attempt_id = a.id) AS registers
-          FROM page JOIN attempts a ON a.id = page.attempt_id JOIN receipts r ON r.id = a.receipt_id
-         WHERE a.state = 'unknown' ORDER BY a.id`;
+          FROM page JOIN attempts a ON a.id = page.attempt_id JOIN receipts r ON r.id = a.receipt_id ORDER BY a.id`;
       for (const { attempt_id, total, ...rest } of page)
         yield { attempt_id, decision: null, ...rest, total_tiyin: Number(total) };
       const last = page.at(-1);
