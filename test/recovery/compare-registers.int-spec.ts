@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { apiKeyOwner } from '#database';
 import type { Baseline } from '#fiscal-domain';
+import { forgetRegister, holdBackUnproven } from '#ledger';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
@@ -192,6 +193,57 @@ test('another journal than the copy knew proves nothing: a person decides', asyn
   await settled();
   await round();
   expect(await statusOf(id)).toBe('unknown');
+});
+
+describe('a module that is exchanged, adopted and met before all have answered', () => {
+  /** As the gateway writes it, and then the lane. */
+  async function exchange(id: string, module: TestRegister): Promise<void> {
+    await rows.prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`UPDATE devices SET state = 'online', terminal_id = NULL, journal_id = NULL WHERE id = ${id}`;
+      await forgetRegister(tx, id, { mustSettle: false });
+      await holdBackUnproven(tx, id, 'exchanged');
+    });
+    await rows.sql.query('UPDATE devices SET base_url = $2 WHERE id = $1', [id, module.url]);
+    const [status, info] = [(await module.call('GET', '/status')).body, (await module.call('GET', '/fm/info')).body];
+    const { terminalId, currentReceiptSeq: sequence } = info;
+    const baseline: Baseline = { terminalId, journalId: status.journalId ?? null, sequence, reading: null };
+    expect(await rows.ours.saveIdentity(id, baseline, [])).toBe('saved');
+  }
+
+  test('another register’s: that the new one does not have the receipt says nothing of the old one', async () => {
+    await place('dev_1', { hasFailover: true });
+    await place('dev_2', {});
+    const id = await rows.createReceipt();
+    await holdAfterRestore(session, logger);
+    await round();
+    await exchange('dev_2', registers[0]!);
+    await rows.sql.query(`UPDATE restore_checks SET due_at = now() - interval '1 s'`);
+    await round();
+    await settled();
+    await round();
+    expect([await verdicts(), await statusOf(id)]).toEqual([
+      [{ device_id: 'dev_2', method: 'key', verdict: 'unproven' }],
+      'unknown',
+    ]);
+  });
+
+  test('its own: the receipt is not sent to the new one, which does not know its key', async () => {
+    await place('dev_1', { hasFailover: true });
+    await place('dev_2', { register: registers[0]! });
+    const id = await rows.createReceipt();
+    await holdAfterRestore(session, logger);
+    await exchange('dev_1', registers[1]!);
+    await round();
+    await settled();
+    await round();
+    expect([await verdicts(), await statusOf(id)]).toEqual([
+      [
+        { device_id: 'dev_1', method: 'key', verdict: 'unproven' },
+        { device_id: 'dev_2', method: 'key', verdict: 'absent' },
+      ],
+      'unknown',
+    ]);
+  });
 });
 
 describe('a register without keys', () => {

@@ -280,6 +280,28 @@ test('nothing-lost: what was never sent stays in its lane when that meets its re
   expect((await rows.ours.read('dev_1', 1))?.waiting).toMatchObject([{ id: waiting, mayBeRegistered: false }]);
 });
 
+test('nothing-lost: what was on its way to a module that was exchanged since is not sent to the new one', async () => {
+  const baseline = { ...BASELINE, journalId: 'journal' };
+  await rows.sql.query(
+    `UPDATE devices SET journal_id = 'journal', profile = '{"failoverAfterMs": 1000}' WHERE id = 'dev_1'`,
+  );
+  await keyless('dev_2');
+  const [sending, waiting] = [await rows.createReceipt(), await rows.createReceipt()];
+  await rows.holdLane();
+  expect(await rows.ours.openAttempt({ ...rows.intent(sending), baseline })).toBe('opened');
+  await rows.session.end();
+  await putBack();
+  expect([await statusOf(sending), await statusOf(waiting)]).toEqual(['unknown', 'unknown']);
+  await rows.sql.query(`UPDATE devices SET state = 'replaced' WHERE id = 'dev_1'`);
+  await run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
+  const exchanged = { ...baseline, terminalId: 'UZ2', journalId: 'another' };
+  expect(await rows.ours.saveIdentity('dev_1', exchanged, ['journal'])).toBe('saved');
+  expect(await run('restore', 'nothing-lost', ...REASON, ...evidence)).toMatchObject({
+    data: [{ receipts: 1, left_for_a_person: 1 }],
+  });
+  expect([await statusOf(sending), await statusOf(waiting)]).toEqual(['unknown', 'accepted']);
+});
+
 test('nothing-lost: no answer before a relay has compared what a restore was announced for', async () => {
   await keyless('dev_1');
   await rows.createReceipt();

@@ -89,6 +89,8 @@ export class RestoreChecksRepository {
     evidence: Record<string, unknown>,
   ): Promise<void> {
     await this.prisma.$transaction(async (tx) => {
+      // First, as in an adoption.
+      await tx.$queryRaw`SELECT id FROM devices WHERE id = ${deviceId} FOR NO KEY UPDATE`;
       await tx.$executeRaw`
         UPDATE restore_checks SET verdict = ${verdict}, evidence = ${JSON.stringify(evidence)}::jsonb, seen_at = now()
          WHERE device_id = ${deviceId} AND method = 'counters' AND verdict IS NULL`;

@@ -1,7 +1,7 @@
 import { HELD_BY_RESTORE, Prisma, RESTORED } from '#database';
 import { newId } from '#runtime';
 import { EVENT_ID, receiptEvents } from '../events.js';
-import { attemptMove, receiptMove } from '../statements.js';
+import { attemptMove, receiptMove, type Statements } from '../statements.js';
 
 /** Runs one statement of a transaction that the caller has begun, over `pg` or over Prisma. */
 export type RunStatement = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
@@ -52,4 +52,26 @@ export async function holdCopied(run: RunStatement, held: readonly HeldReceipt[]
       RETURNING r.id, r.merchant_id, r.type, h.attempt_id, h.event_id
     )
     ${receiptEvents('unknown', data, { id: EVENT_ID })}`);
+}
+
+const FORGOTTEN = 'another module was adopted in it: this one cannot say what the one before has';
+
+/**
+ * What was known of a register holds no more, so that its answers prove nothing of what a copy of the database holds: neither of receipts that
+ * it was still to be asked for, nor of those of its own lane, which were to be sent to it under keys that it knew. A person decides them.
+ */
+export async function doubtCompared(tx: Statements, deviceId: string): Promise<void> {
+  const evidence = JSON.stringify({ why: FORGOTTEN });
+  await tx.$executeRaw`
+    UPDATE restore_checks SET verdict = 'unproven', evidence = ${evidence}::jsonb, seen_at = now()
+     WHERE device_id = ${deviceId} AND verdict IS NULL`;
+  await tx.$executeRaw`
+    INSERT INTO restore_checks (device_id, receipt_id, attempt_id, restored_at, method, verdict, evidence)
+    SELECT r.device_id, r.id, held.attempt_id, held.restored_at, 'key', 'unproven', ${evidence}::jsonb
+      FROM devices d JOIN receipts r ON r.merchant_id = d.merchant_id AND r.status = 'unknown' AND r.device_id = d.id
+     CROSS JOIN LATERAL (SELECT c.attempt_id, max(c.restored_at) AS restored_at FROM restore_checks c
+                          WHERE c.receipt_id = r.id GROUP BY c.attempt_id) held
+      JOIN attempts a ON a.receipt_id = r.id AND a.id = held.attempt_id AND a.state = 'unknown'
+     WHERE d.id = ${deviceId}
+    ON CONFLICT (attempt_id, device_id) WHERE attempt_id IS NOT NULL DO NOTHING`;
 }

@@ -1,5 +1,6 @@
 import { Prisma, UNPROVEN_ATTEMPT } from '#database';
 import type { Baseline, Calibration, ExpectedGrowth } from '#fiscal-domain';
+import { doubtCompared } from '../attempts/hold-from-copy.js';
 import { jsonOrNull, type Statements } from '../statements.js';
 import { isHeld, type LaneLock } from './lane-lock.js';
 
@@ -153,6 +154,7 @@ export async function forgetRegister(
                      due_reason = NULL, settling_relay = NULL, settle_until = NULL,
                      must_settle = must_settle OR ${mustSettle}, updated_at = now()
      WHERE device_id = ${deviceId}`;
+  await doubtCompared(tx, deviceId);
 }
 
 /**

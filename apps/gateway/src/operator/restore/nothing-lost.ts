@@ -12,7 +12,7 @@ export interface GivenBack {
   merchant_id: string;
   devices: number;
   receipts: number;
-  /** Were being sent to registers without keys when the copy was made: what became of them only the register knows. */
+  /** Were being sent to registers without keys, or to modules that were exchanged since, when the copy was made: what became of them only these know. */
   left_for_a_person: number;
 }
 
@@ -78,12 +78,18 @@ export class NothingLost {
     );
   }
 
-  /** Not those that were being sent to a register without keys: the copy is exact, and still does not say what became of them. */
+  /**
+   * Not those that were being sent to a register without keys: the copy is exact, and still does not say what became of them. Nor those
+   * whose key went with a module that was exchanged since.
+   */
   private async receiptsBack(tx: Tx, merchantId: string, resolution: Record<string, unknown>): Promise<number> {
     const attempts = await tx.$queryRaw<{ id: string }[]>`
       SELECT DISTINCT a.id FROM attempts a JOIN restore_checks c ON c.attempt_id = a.id JOIN receipts r ON r.id = a.receipt_id
        WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND a.state = 'unknown'
-         AND (length(a.request) = 0 OR a.baseline ->> 'journalId' IS NOT NULL)`;
+         AND (length(a.request) = 0
+              OR (a.baseline ->> 'journalId' IS NOT NULL
+                  AND NOT EXISTS (SELECT FROM restore_checks own
+                                   WHERE own.attempt_id = a.id AND own.device_id = a.device_id AND own.verdict = 'unproven')))`;
     const ids = attempts.map(({ id }) => id);
     return giveBackHeld(tx, ids, resolution);
   }
