@@ -1,9 +1,9 @@
 // Promise: after a restore a receipt goes back into its lane only when every register that may have it has proven that it has not.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { apiKeyOwner } from '#database';
+import { apiKeyOwner, type Prisma } from '#database';
 import type { Baseline } from '#fiscal-domain';
-import { forgetRegister, holdBackUnproven } from '#ledger';
+import { forgetRegister, holdBackUnproven, type RunStatement } from '#ledger';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
@@ -15,10 +15,12 @@ import {
 import { sale } from '../../apps/cash-register/src/testing/samples.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
 import { holdAfterRestore } from '../../apps/device-relay/src/copies/hold-after-restore.js';
+import { holdReceipts, readFleet } from '../../apps/device-relay/src/copies/hold-receipts.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { NO_LINKS } from '../../apps/device-relay/src/lanes/testing/register-answers.js';
 import { CompareRegisters } from '../../apps/device-relay/src/restore/compare-registers.js';
 import { RestoreChecksRepository } from '../../apps/device-relay/src/restore/restore-checks.repository.js';
+import { untilTrue } from '../../libs/runtime/src/testing/until.js';
 
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
 const logger = createLogger('test', 'silent');
@@ -365,6 +367,53 @@ describe('what is accepted after the lanes were held, out of a payment that the 
       { id: fresh, isFromCopy: false, mayBeRegistered: false },
     ]);
   });
+});
+
+describe('the same, where a register without keys may have it', () => {
+  async function copied(): Promise<string> {
+    await place('dev_1', { register: registers[2]! });
+    const id = await rows.createReceipt({ status: 'awaiting_payment' });
+    await holdAfterRestore(session, logger);
+    await round();
+    await settled();
+    return id;
+  }
+  const accept = (id: string): Promise<unknown> =>
+    rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
+
+  test('is not held once its counters have proven that it registered nothing: no comparison would release it', async () => {
+    const id = await copied();
+    await round();
+    await accept(id);
+    expect([await stateOf('dev_1'), await rows.ours.holdFromCopy(id), await statusOf(id)]).toEqual([
+      ...['online', false, 'accepted'],
+    ]);
+  });
+
+  test('waits for the comparison that is being decided at this moment, and not for another one', async () => {
+    const id = await copied();
+    await accept(id);
+    const run: RunStatement = async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> =>
+      (await session.query(text, [...values])).rows as Row[];
+    await session.query('BEGIN; SELECT id FROM database_identity FOR SHARE');
+    expect(await holdReceipts(run, await readFleet(run, id), [id])).toEqual([id]);
+    const decided = round();
+    await untilTrue(
+      async () => (await rows.sql.query(`SELECT FROM pg_locks WHERE NOT granted`)).rowCount! > 0 || (await isOnline()),
+      'the comparison waits, or is over',
+    );
+    await session.query('COMMIT');
+    await decided;
+    expect([await verdicts(), await statusOf(id)]).toEqual([
+      [
+        { device_id: 'dev_1', method: 'counters', verdict: 'absent' },
+        { device_id: 'dev_1', method: 'counters', verdict: 'absent' },
+      ],
+      'accepted',
+    ]);
+  });
+
+  const isOnline = async (): Promise<boolean> => (await stateOf('dev_1')) === 'online';
 });
 
 async function stateOf(id: string): Promise<unknown> {

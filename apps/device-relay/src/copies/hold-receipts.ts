@@ -52,9 +52,19 @@ export async function holdReceipts(
       WHERE r.device_id IS NOT NULL AND (${ids}::text[] IS NULL AND r.status IN ('accepted', 'sending')
                                          OR r.id = ANY(${ids}::text[]) AND r.status = 'accepted' AND ${FROM_COPY})
       ORDER BY r.id FOR UPDATE`);
-  const holds = rows.flatMap((row) => holdOf(row, reach) ?? []);
+  const open = rows.flatMap((row) => holdOf(row, reach) ?? []);
+  const holds = receiptIds === null ? open : await withoutProven(run, open);
   for (let from = 0; from < holds.length; from += BATCH) await hold(run, holds.slice(from, from + BATCH));
   return holds.map(({ receiptId }) => receiptId);
+}
+
+/** Not those that stand in no register: the counters of all that may have them are known to stand where the copy left them. */
+async function withoutProven(run: RunStatement, holds: readonly Hold[]): Promise<Hold[]> {
+  const ids = [...new Set(holds.flatMap(({ registers }) => registers.map(({ id }) => id)))];
+  const unmoved = await run<{ device_id: string }>(Prisma.sql`
+     SELECT device_id FROM restore_checks WHERE device_id = ANY(${ids}::text[]) AND attempt_id IS NULL AND verdict = 'absent'`);
+  const absent = new Set(unmoved.map(({ device_id: id }) => id));
+  return holds.filter(({ registers }) => !registers.every(({ id, knowsKeys }) => !knowsKeys && absent.has(id)));
 }
 
 /** Null: its own register answers for it. */

@@ -89,7 +89,9 @@ export class RestoreChecksRepository {
     evidence: Record<string, unknown>,
   ): Promise<void> {
     await this.prisma.$transaction(async (tx) => {
-      // First, as in an adoption.
+      // A lane that holds a receipt at this moment (lane.repository.ts) has noted by then that it waits for this, or finds it decided.
+      await tx.$queryRaw`SELECT id FROM database_identity FOR NO KEY UPDATE`;
+      // Before its checks, as in an adoption.
       await tx.$queryRaw`SELECT id FROM devices WHERE id = ${deviceId} FOR NO KEY UPDATE`;
       await tx.$executeRaw`
         UPDATE restore_checks SET verdict = ${verdict}, evidence = ${JSON.stringify(evidence)}::jsonb, seen_at = now()
