@@ -80,7 +80,7 @@ export interface LaneStore {
   /**
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
-   * ran out), or no longer the first of its lane, or another merchant holds the terminal by now. `lane_occupied`: an attempt is open.
+   * ran out, unless it may be registered here already), or no longer the first of its lane, or another merchant holds the terminal by now. `lane_occupied`: an attempt is open.
    * `lane_not_held`: this is another server than the one on which the lane lock is held, or a person holds all lanes.
    */
   openAttempt(intent: Intent): Promise<Opened>;

@@ -86,7 +86,8 @@ export class SendUnderIntent {
     turn: SendTurn,
   ): Promise<BegunSend | Step> {
     const { intent, attempt, isFresh } = this.intents.begin(lane, receipt, { request, baseline: lane.baseline });
-    const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
+    const mayBeThere = areKeysFresh !== null;
+    const opened = await this.store.openAttempt({ ...intent, mayBeThere }).catch((error: unknown) => {
       call.abandon();
       throw error;
     });

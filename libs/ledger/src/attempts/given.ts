@@ -39,6 +39,7 @@ const COLUMNS = {
   request: 'bytea',
   server_started: 'timestamptz',
   held_event_id: 'text',
+  may_be_there: 'boolean',
 } as const;
 type Column = keyof typeof COLUMNS;
 type Given = Partial<Record<Column, unknown>>;
@@ -58,7 +59,7 @@ const OF_RESULT = [
 ];
 const OF_INTENT = [
   ...(['device_id', 'next_attempt_id', 'next_receipt_id', 'next_terminal_id', 'next_baseline', 'request'] as const),
-  ...(['server_started', 'held_event_id'] as const),
+  ...(['server_started', 'held_event_id', 'may_be_there'] as const),
 ];
 
 /** How long an entry may keep others waiting for a row that another transaction has locked. */
@@ -120,7 +121,8 @@ function resultOf(close: CloseRegistered): Given {
   };
 }
 
-function intentOf({ attemptId, receiptId, deviceId, baseline, request, laneLock }: Intent): Given {
+function intentOf({ mayBeThere = false, ...intent }: Intent): Given {
+  const { attemptId, receiptId, deviceId, baseline, request, laneLock } = intent;
   return {
     device_id: deviceId,
     next_attempt_id: attemptId,
@@ -130,6 +132,7 @@ function intentOf({ attemptId, receiptId, deviceId, baseline, request, laneLock 
     request,
     server_started: laneLock.serverStartedAt,
     held_event_id: newId('evt'),
+    may_be_there: mayBeThere,
   };
 }
 

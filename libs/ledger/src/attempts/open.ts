@@ -15,6 +15,8 @@ export interface Intent {
   baseline: Baseline;
   request: Buffer;
   laneLock: LaneLock;
+  /** An earlier sending may have left it in this very register, which knows its key: only it can say. Absent: none may. */
+  mayBeThere?: boolean;
 }
 
 export type Opened = 'opened' | 'withdrawn' | 'lane_occupied' | 'lane_not_held';
@@ -28,7 +30,8 @@ const TERMINAL = Prisma.raw('g.next_terminal_id');
  * Receipt `accepted → sending` with the attempt that says so, in one statement.
  *
  * Withdrawn: it may not be sent any more. A hold that has run out, and a refund whose module is no longer the one in this
- * register (only the one that sold can take it back), become `cancelled` here and now. A terminal that was moved to
+ * register (only the one that sold can take it back), become `cancelled` here and now; but not for its hold what may be registered there
+ * already: under its key it is found, or made and refunded. A terminal that was moved to
  * another merchant since it was read is not sent to: the lane reads the device anew, and stops.
  */
 export async function openAttempt(database: HotStatements, relayId: string, intent: Intent): Promise<Opened> {
@@ -54,6 +57,7 @@ export const IS_HERE = Prisma.sql`(pg_postmaster_start_time() = g.server_started
 const MISPLACED = Prisma.raw(`
     (r.type = 'refund' AND g.next_terminal_id IS NOT NULL
      AND coalesce(r.document #>> '{refundInfo,terminalId}', g.next_terminal_id) <> g.next_terminal_id)`);
+const HELD_TOO_LONG = Prisma.raw('(r.dispatch_before <= now() AND NOT g.may_be_there)');
 const WHY_HELD = Prisma.raw(`
     jsonb_build_object('receipt_id', id, 'reason', CASE WHEN dispatch_before <= now()
       THEN 'the payment hold ran out' ELSE 'the fiscal module that sold is no longer in this register' END)`);
@@ -78,14 +82,14 @@ export function intentParts(relayId: string, within: Prisma.Sql, { join, only }:
       taken AS (
         UPDATE receipts r SET ${SENDING.set}
           FROM given g ${join}
-         WHERE ${theOne} AND (r.dispatch_before IS NULL OR r.dispatch_before > now()) AND NOT ${MISPLACED}
+         WHERE ${theOne} AND ${HELD_TOO_LONG} IS NOT TRUE AND NOT ${MISPLACED}
            AND ${isNotHeldElsewhere(TERMINAL, MERCHANT)}
            AND r.lane_place <= (SELECT first.lane_place FROM lane_waiting(g.device_id, 1) first)
         RETURNING r.id, g.number
       ), held AS (
         UPDATE receipts r SET ${CANCELLED.set}
           FROM given g ${join}
-         WHERE ${theOne} AND (r.dispatch_before <= now() OR ${MISPLACED})
+         WHERE ${theOne} AND (${HELD_TOO_LONG} OR ${MISPLACED})
         RETURNING r.id, r.merchant_id, r.type, r.dispatch_before, g.held_event_id
       ), held_noted AS (${receiptEvents('cancelled', WHY_HELD, { id: Prisma.raw('held_event_id'), from: Prisma.raw('held') })}
       ), opened AS (

@@ -209,6 +209,21 @@ describe('registers with keys', () => {
     expect(stage.attemptsOf('dev-1')).toBe(5);
   });
 
+  test('what a person sends again is not cancelled because its payment hold has run out: it may be registered', async () => {
+    stage = new Stage();
+    const phone = stage.addDevice('dev-1', KEYED);
+    stage.script.push({ fate: 'late request', workMs: 30_000 });
+    const receipt = stage.accept('dev-1');
+    receipt.dispatchBeforeMs = 20_000;
+    stage.at(1_000, () => phone.sleep());
+    stage.at(5_000, () => stage.park({ mustSettle: false }));
+    stage.at(120_000, () => phone.wake());
+    await stage.runFor(300);
+    stage.ledger.sendAgain(receipt);
+    await stage.runFor(60);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+  });
+
   test.each([
     ['a first sending', 0, 5_000],
     ['a repetition', 1, 65_000],

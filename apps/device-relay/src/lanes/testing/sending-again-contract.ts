@@ -89,6 +89,13 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
     });
   });
 
+  test('a payment hold that ran out does not cancel what may stand in this register', async () => {
+    const late = await rig.createReceipt({ dispatchInS: -1 });
+    const [attemptId, request] = ['att_held', Buffer.from(late)];
+    const intent = { attemptId, receiptId: late, deviceId: DEVICE, baseline: BASELINE, request };
+    expect(await rig.ours.openAttempt({ ...intent, laneLock: rig.laneLock(), mayBeThere: true })).toBe('opened');
+  });
+
   describe('the bytes that may be in the register', () => {
     const open = (receiptId: string, attemptId: string): Promise<string> =>
       rig.ours.openAttempt({

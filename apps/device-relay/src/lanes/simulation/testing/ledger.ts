@@ -139,7 +139,8 @@ export class LaneLedger {
   openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
     const receipt = this.receipts.get(intent.receiptId)!;
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
-    if (receipt.dispatchBeforeMs !== undefined && receipt.dispatchBeforeMs <= this.clock.nowMs) {
+    const isTooLate = receipt.dispatchBeforeMs !== undefined && receipt.dispatchBeforeMs <= this.clock.nowMs;
+    if (isTooLate && intent.mayBeThere !== true) {
       this.withdraw(receipt);
       return 'withdrawn';
     }
