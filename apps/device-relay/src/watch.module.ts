@@ -13,6 +13,8 @@ import { databaseNow } from './database-now.js';
 import { RegisterConnections } from './devices/register-connections.js';
 import { CheckDevice } from './health/check-device.js';
 import { DeviceMetrics } from './health/device-metrics.js';
+import { AdmitWhenLinked } from './inspection/admit-when-linked.js';
+import { InspectionModule } from './inspection/inspection.module.js';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
 import { HoldLane } from './lanes/hold-lane.js';
 import { LaneRepository } from './lanes/lane.repository.js';
@@ -27,9 +29,19 @@ import { joinWatch, type Watch } from './watch.js';
 const WATCH = Symbol('watch');
 const ROUNDS = Symbol('rounds');
 
+type WatchDependencies = [
+  RelaySettings,
+  PrismaService,
+  HoldLane,
+  RegisterConnections,
+  LaneBell,
+  AdmitWhenLinked,
+  Logger,
+];
+
 /** The watch over the fleet: health, shifts, delivery to the OFD, failover (docs/watch.md). */
 @Module({
-  imports: [LanesModule, TasksModule],
+  imports: [LanesModule, TasksModule, InspectionModule],
   providers: [
     {
       provide: HoldLane,
@@ -39,17 +51,11 @@ const ROUNDS = Symbol('rounds');
     },
     {
       provide: WATCH,
-      inject: [SETTINGS_TOKEN, PrismaService, HoldLane, RegisterConnections, LaneBell, LOGGER],
-      useFactory: (
-        settings: RelaySettings,
-        prisma: PrismaService,
-        lanes: HoldLane,
-        registers: RegisterConnections,
-        bell: LaneBell,
-        logger: Logger,
-      ) => {
+      inject: [SETTINGS_TOKEN, PrismaService, HoldLane, RegisterConnections, LaneBell, AdmitWhenLinked, LOGGER],
+      useFactory: (...[settings, prisma, lanes, registers, bell, admission, logger]: WatchDependencies) => {
         const ring = (deviceId: string): void => bell.ring(deviceId);
-        const world = { prisma, now: databaseNow, lanes, registers, ring };
+        const admit = (deviceId: string): void => void admission.ask(deviceId);
+        const world = { prisma, now: databaseNow, lanes, registers, ring, admit };
         return joinWatch(world, watchSettingsOf(settings), { clock: systemClock, logger, random: Math.random });
       },
     },

@@ -23,6 +23,8 @@ export interface WatchWorld {
   lanes: HoldLane;
   registers: Registers;
   ring: (deviceId: string) => void;
+  /** A linked register answers of which it is not known who it is. */
+  admit: (deviceId: string) => void;
 }
 
 export interface WatchSettings {
@@ -58,14 +60,14 @@ const RESENDS = 50;
 
 /** Joins the parts of the watch; the one place that knows them all. */
 export function joinWatch(world: WatchWorld, settings: WatchSettings, tools: WatchTools): Watch {
-  const { prisma, now, lanes, registers, ring } = world;
+  const { prisma, now, lanes, registers, ring, admit } = world;
   const { clock, logger, random } = tools;
   const shifts = new ShiftRepository(prisma, now);
   const receipts = new OfdRepository(prisma, now);
   const pollSettings = { everyMs: settings.pollEveryMs, closeAt: settings.closeAt };
   const pollDevice = new PollDevice(registers, shifts, receipts, pollSettings, clock, random);
   const earlyMs = Math.min(settings.pollEveryMs * POLLED_EARLY, POLLED_EARLY_AT_MOST_MS);
-  const pollOptions = { concurrency: settings.pollConcurrency, earlyMs, ring };
+  const pollOptions = { concurrency: settings.pollConcurrency, earlyMs, ring, admit };
   const poller = new HealthPoller(new HealthRepository(prisma, now), pollDevice, pollOptions, logger);
   const closer = new CloseShift(lanes, shifts, logger);
   const resender = new ResendUnsent(lanes, receipts, shifts, { everyMs: settings.resendEveryMs }, random, logger);

@@ -47,6 +47,28 @@ test('a poll writes reading, subscription, owner and when it is due again', asyn
   expect(await rig.types()).toEqual(['shift.opened']);
 });
 
+test.each([
+  ['was silent when it dialled in', { state: 'unreachable', reason: 'waiting for enrolment' }],
+  ['has another module, which a person adopted', { state: 'online', reason: null }],
+])(
+  'a linked register that %s is asked who it is, and its poll says nothing of its state',
+  async (_what, { state, reason }) => {
+    await rig.addDevice('dev_1');
+    await rig.addDevice('dev_2');
+    await rig.sql.query(
+      `UPDATE devices SET base_url = NULL, transport = 'link', terminal_id = NULL, journal_id = NULL, state = $1::device_state, state_reason = $2
+      WHERE id = 'dev_1'`,
+      [state, reason],
+    );
+    await rig.sql.query(`INSERT INTO link_keys (id, device_id, public_key) VALUES ('lky_1', 'dev_1', '\\x01')`);
+    await pollAfter(0);
+    expect([await rig.device('dev_1'), rig.admitted]).toMatchObject([{ state, state_reason: reason }, ['dev_1']]);
+    await rig.sql.query(`UPDATE devices SET terminal_id = 'UZ1' WHERE id = 'dev_1'`);
+    await pollAfter(30 * MINUTE);
+    expect([await rig.device('dev_1'), rig.admitted]).toMatchObject([{ state: 'online' }, ['dev_1']]);
+  },
+);
+
 test('a claim visits what it takes, however many others are due', async () => {
   const prisma = new PrismaService({
     url: rig.database.url,

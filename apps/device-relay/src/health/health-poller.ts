@@ -34,6 +34,7 @@ export class HealthPoller {
       /** A poll may come so much before it is due, together with others; a fraction of a lease. */
       earlyMs: number;
       ring: (deviceId: string) => void;
+      admit: (deviceId: string) => void;
     },
     private readonly logger: Logger,
   ) {
@@ -106,7 +107,10 @@ export class HealthPoller {
         const written = await this.devices.record(group.map(({ outcome }) => outcome));
         const byId = new Map(written.map((one) => [one.deviceId, one]));
         for (const one of written) if (one.isBack) this.options.ring(one.deviceId);
-        for (const { outcome, resolve } of group) resolve(byId.get(outcome.claimed.device.id) ?? null);
+        for (const { outcome, resolve } of group) {
+          if (outcome.isToBeAdmitted) this.options.admit(outcome.claimed.device.id);
+          resolve(byId.get(outcome.claimed.device.id) ?? null);
+        }
       } catch (error) {
         for (const { reject } of group) reject(error);
       }

@@ -32,6 +32,8 @@ export interface PollOutcome {
   decided: KnownState;
   /** It gave an answer, be it a refusal. */
   hasAnswered: boolean;
+  /** It answers over its link, and it is not known who it is: that is asked before it counts as well. */
+  isToBeAdmitted: boolean;
   /** Why there was no answer. */
   silence: string | null;
   /** Null: it reported no counters; what was known stands. */

@@ -77,9 +77,12 @@ export class PollDevice {
     const failures = polled.kind === 'silent' ? claimed.failures + 1 : 0;
     const seen = observationOf(polled, reading, failures);
     const nowMs = claimed.claimedAt.getTime();
-    const decided = seen ? decideState({ known: claimed.known, seen, nowMs, isAsked }) : claimed.known;
+    const isToBeAdmitted = polled.kind === 'seen' && isUnknown(claimed);
+    const decided =
+      seen && !isToBeAdmitted ? decideState({ known: claimed.known, seen, nowMs, isAsked }) : claimed.known;
     return {
-      ...{ claimed, decided, hasAnswered: polled.kind !== 'silent', reading: null, business: null, capabilities: null },
+      ...{ claimed, decided, isToBeAdmitted, hasAnswered: polled.kind !== 'silent' },
+      ...{ reading: null, business: null, capabilities: null },
       silence: polled.kind === 'silent' ? polled.reason : null,
       ...{ subscriptionExpiresAt: null, closeDueMs: null, failures, nextMs: this.nextMs(failures) },
     };
@@ -164,6 +167,11 @@ export class PollDevice {
     const { _id: branchId, address: branchAddress } = branch.value.branch;
     return { name, tin, phone, legalAddress, actualAddress, branchId, branchAddress };
   }
+}
+
+/** A linked register that was never admitted, or not since its module was adopted: until then it gets no receipts. */
+function isUnknown({ device, terminalId, known }: ClaimedPoll): boolean {
+  return device.linkKeyId !== null && terminalId === null && !NOT_OURS.has(known.state);
 }
 
 function observationOf(polled: RegisterPoll, reading: DeviceReading | null, failures: number): Observation | null {

@@ -186,6 +186,22 @@ test('a device that waited for its link is admitted, or blocked with the reason,
   expect(await prisma.device.findUnique({ where: { id: silent } })).toMatchObject({ state: 'unreachable' });
 });
 
+test.each([
+  ['online', 'online'],
+  ['expired', 'online'],
+  ['disabled', 'disabled'],
+])(
+  'a device without a terminal, as one has that was adopted, is asked while it is %s: then it is %s',
+  async (state, then) => {
+    const admit = new AdmitLinkedDevice(inspector, rows, createLogger('relay', 'silent'));
+    const id = await device({ state });
+    await admit.executeIfWaiting(id);
+    const terminalId = then === 'online' ? 'UZ000000000001' : null;
+    expect(await prisma.device.findUnique({ where: { id } })).toMatchObject({ state: then, terminalId });
+    expect(await admit.executeIfWaiting(id)).toBeNull();
+  },
+);
+
 test('a device that dialled in is admitted, and gets nothing, where another merchant holds its terminal', async () => {
   const admit = new AdmitLinkedDevice(inspector, rows, createLogger('relay', 'silent'));
   const holder = newId('mer');

@@ -45,7 +45,7 @@ type InspectDependencies = [InspectionRepository, RelaySettings, Links, Emulated
       useFactory: (links: Links, admit: AdmitLinkedDevice, logger: Logger) => new AdmitWhenLinked(links, admit, logger),
     },
   ],
-  exports: [AdmitLinkedDevice],
+  exports: [AdmitWhenLinked],
 })
 export class InspectionModule implements OnModuleInit {
   constructor(

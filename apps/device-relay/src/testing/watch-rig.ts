@@ -31,6 +31,8 @@ export class WatchRig {
   /** What holds a lane has lost its lock by now. */
   hasLostLocks = false;
   readonly rung: string[] = [];
+  /** Linked registers that are to be asked who they are. */
+  readonly admitted: string[] = [];
   private readonly locked = new Set<number>();
   private receipts = 0;
 
@@ -67,10 +69,11 @@ export class WatchRig {
 
   async clear(): Promise<void> {
     await this.sql.query(`DELETE FROM attempts; DELETE FROM receipts; DELETE FROM events; DELETE FROM z_reports;
-                          DELETE FROM shifts; DELETE FROM lanes; DELETE FROM devices`);
+                          DELETE FROM shifts; DELETE FROM lanes; DELETE FROM link_keys; DELETE FROM devices`);
     this.registers.clear();
     this.hasLostLocks = false;
     this.rung.length = 0;
+    this.admitted.length = 0;
   }
 
   /** One relay's watch; all of a rig share registers, locks and time. */
@@ -83,7 +86,8 @@ export class WatchRig {
     const lanes = new HoldLane(store, this.locks(), registers, ring, pause);
     const clock = { now: () => new Date(this.time.nowMs), monotonicMs: () => this.time.nowMs };
     const tools = { clock, logger: createLogger('test', 'silent'), random: Math.random };
-    return joinWatch({ prisma: this.prisma, now, lanes, registers, ring }, { ...SETTINGS, ...more }, tools);
+    const admit = (deviceId: string): void => void this.admitted.push(deviceId);
+    return joinWatch({ prisma: this.prisma, now, lanes, registers, ring, admit }, { ...SETTINGS, ...more }, tools);
   }
 
   registerOf(deviceId: string): ShopRegister {
