@@ -124,11 +124,14 @@ export class ReadLanes {
     return lanes.map(({ id }, number) => snapshotOf(id, found.get(number)));
   }
 
-  /** An attempt without bytes was never sent: it stands for what another copy of the database may have sent (hold-from-copy.ts). */
+  /**
+   * An attempt without bytes was never sent: it stands for what another copy of the database may have sent (hold-from-copy.ts). One of which no byte
+   * left says nothing of those before it.
+   */
   async unprovenRequest(receiptId: string): Promise<Buffer | null> {
     const [last] = await this.prisma.$queryRaw<{ request: Uint8Array; is_unproven: boolean }[]>`
       SELECT a.request, ${UNPROVEN_ATTEMPT} AS is_unproven FROM attempts a
-       WHERE a.receipt_id = ${receiptId} AND a.request <> '' ORDER BY a.number DESC LIMIT 1`;
+       WHERE a.receipt_id = ${receiptId} AND a.request <> '' AND coalesce(a.outcome #>> '{answer,kind}', '') <> 'not_sent' ORDER BY a.number DESC LIMIT 1`;
     return last?.is_unproven === true ? Buffer.from(last.request) : null;
   }
 

@@ -110,6 +110,11 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       await rig.ours.closeUnknown({ attemptId: 'att_b1', receiptId: id }, { why: 'no answer' }, { mustSettle: false });
       await rig.sendAgain(id, 'att_b1');
       expect((await rig.ours.unprovenRequest(id))?.toString()).toBe('att_b1');
+      // Not one byte left: that says nothing of those before.
+      expect(await open(id, 'att_b0')).toBe('opened');
+      const unsent = { answer: { kind: 'not_sent', reason: 'guard' } };
+      await rig.ours.closeNotRegistered({ attemptId: 'att_b0', receiptId: id }, unsent, rig.laneLock());
+      expect((await rig.ours.unprovenRequest(id))?.toString()).toBe('att_b1');
       expect(await open(id, 'att_b2')).toBe('opened');
       const refused = { answer: { kind: 'refused', code: 'E-016' } };
       await rig.ours.closeNotRegistered({ attemptId: 'att_b2', receiptId: id }, refused, rig.laneLock());

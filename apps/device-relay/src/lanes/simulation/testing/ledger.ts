@@ -132,7 +132,7 @@ export class LaneLedger {
   }
 
   unprovenRequest(receiptId: string): Buffer | null {
-    const last = this.receipts.get(receiptId)!.attempts.at(-1);
+    const last = this.receipts.get(receiptId)!.attempts.findLast(({ outcome }) => !wasNotSent(outcome));
     return last && isUnproven(last) ? last.request : null;
   }
 
@@ -416,6 +416,11 @@ export function moveAttempt(attempt: AttemptRow, state: AttemptState): void {
 
 function isInLane(status: ReceiptStatus): boolean {
   return status === 'accepted' || status === 'sending';
+}
+
+function wasNotSent(outcome: AttemptEvidence | null): boolean {
+  const answer = outcome?.['answer'] as { kind?: unknown } | undefined;
+  return answer?.kind === 'not_sent';
 }
 
 /** As UNPROVEN_ATTEMPT of libs/database has it. */
