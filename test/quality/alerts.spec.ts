@@ -62,7 +62,8 @@ test.each(rules.map((rule) => [rule.alert, rule] as const))(
     expect(rule.annotations.runbook).toBe(`docs/alarms.md#${name.toLowerCase()}`);
     expect(sectionsOf('docs/alarms.md').get(name.toLowerCase())).toMatch(/^Decides: \S/m);
     const expected = tests.flatMap((each) => each.alert_rule_test.filter(({ alertname }) => alertname === name));
-    expect(expected.map(({ exp_alerts: alerts }) => alerts.length)).toEqual([1, 0]);
+    // One that has several causes is tried with each.
+    expect([...new Set(expected.map(({ exp_alerts: alerts }) => alerts.length))].sort()).toEqual([0, 1]);
   },
 );
 

@@ -7,6 +7,18 @@ const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * program at rest took (docs/adr/0194-loops-at-rest.md). It is the least that the gauges of the samples say.
  */
 const LOOP_SAMPLE_MS = 100;
+/**
+ * What the workers of a program make together of prom-client's own gauges. It leaves out when they started, and gives the mean of how late
+ * they are: beside idle ones, and the process above them, one that is stuck would not be seen.
+ */
+const TOGETHER_OF_DEFAULTS: Readonly<Record<string, Aggregator>> = {
+  // Of the program, which is its oldest process; workers that were replaced are counted.
+  process_start_time_seconds: 'min',
+  nodejs_eventloop_lag_seconds: 'max',
+  nodejs_eventloop_lag_p50_seconds: 'max',
+  nodejs_eventloop_lag_p90_seconds: 'max',
+  nodejs_eventloop_lag_p99_seconds: 'max',
+};
 
 export interface MetricText<Label extends string> {
   name: string;
@@ -33,11 +45,17 @@ export class Metrics {
   readonly httpDuration: Histogram<'method' | 'route' | 'status'>;
   /** By the code of their problem document, so that an attack is seen by its kind. */
   readonly httpProblems: Counter<'code'>;
+  /** 0 in a program without workers: alerts ask for it everywhere. */
+  readonly workerRestarts: Counter;
 
   /** @param program value of the label `program` on every series */
   constructor(program: string) {
     this.registry.setDefaultLabels({ program });
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
+    for (const [name, together] of Object.entries(TOGETHER_OF_DEFAULTS)) {
+      const metric = this.registry.getSingleMetric(name);
+      if (metric) Object.assign(metric, { aggregator: together });
+    }
     this.httpDuration = this.durations({
       name: 'http_request_duration_seconds',
       help: 'Time from the first byte of a request to the end of its answer',
@@ -47,6 +65,10 @@ export class Metrics {
       name: 'http_problems_total',
       help: 'Requests that were answered with a problem document, by its code',
       labels: ['code'],
+    });
+    this.workerRestarts = this.counter({
+      name: 'program_worker_restarts_total',
+      help: 'Workers that died and were replaced',
     });
   }
 

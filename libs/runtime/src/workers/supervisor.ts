@@ -56,7 +56,6 @@ export async function superviseWorkers({ workers, settings, metrics, logger }: S
 
 class Supervisor {
   private readonly places: Place[];
-  private readonly restarts: { inc(): void };
   private isStopping = false;
   /** Before the first one listens, a worker that ends by itself has said what is wrong with the settings. */
   private hasListened = false;
@@ -74,10 +73,6 @@ class Supervisor {
     metrics.gauge({ name: 'program_workers', help: 'Processes of this program that run' }, (gauge) =>
       gauge.set(this.running.length),
     );
-    this.restarts = metrics.counter({
-      name: 'program_worker_restarts_total',
-      help: 'Workers that died and were replaced',
-    });
   }
 
   private get running(): Worker[] {
@@ -137,7 +132,7 @@ class Supervisor {
     place.failures = livedMs > LIVED_LONG_MS ? 0 : place.failures + 1;
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, place.failures - 1));
     this.logger.error({ worker: place.index, code, signal, pause_ms: pauseMs }, 'a worker died, another one follows');
-    this.restarts.inc();
+    this.metrics.workerRestarts.inc();
     place.timer = setTimeout(() => this.fork(place), pauseMs);
   }
 
