@@ -36,7 +36,7 @@ export const FAULTS = /** @type {Readonly<Record<string, Fault>>} */ ({
   'stalled-gateway': {
     program: PROGRAMS.gateway,
     what: 'the gateway takes connections and answers nothing',
-    seen: 'no console, no answer from /readyz; alarm ProgramDown',
+    seen: 'no console, no answer from /readyz; alarms ProgramDown and NoGateway',
     page: 'docs/alarms.md, ProgramDown',
   },
 });

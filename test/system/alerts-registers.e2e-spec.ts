@@ -227,6 +227,10 @@ test('no relay runs', async () => {
   await alerts?.become(['NoRelay', 'ProgramDown'], () => system.relays[0]?.end('SIGKILL') ?? Promise.resolve());
 });
 
+test('no gateway runs', async () => {
+  await alerts?.become(['NoGateway'], () => system.gateways[0]?.end('SIGKILL') ?? Promise.resolve());
+});
+
 test('each alert of this file’s list was seen', () => {
   if (alerts) expect([...alerts.seen].sort()).toEqual([...SEEN].sort());
 });

@@ -61,6 +61,7 @@ export const SEEN_IN = {
     'EventLoopBlocked',
     'ProgramRestarts',
     'NoRelay',
+    'NoGateway',
     'ProgramDown',
   ],
   'alerts-callers.e2e-spec.ts': [
