@@ -69,9 +69,18 @@ test('what a sandbox forces to be unknown waits for no person who keeps the syst
      VALUES ('att_9', $1, 'dev_test_1', 1, 'unknown', '{}', '\\x00', 'rly_ours', now() - interval '1 day', '{}')`,
     [forced],
   );
-  await rows.createReceipt({ deviceId: 'dev_test_1' });
+  const [sending] = [
+    await rows.createReceipt({ deviceId: 'dev_test_1', status: 'sending' }),
+    await rows.createReceipt({ deviceId: 'dev_test_1' }),
+  ];
+  await rows.sql.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, created_at)
+     VALUES ('att_8', $1, 'dev_test_1', 1, 'open', '{}', '\\x00', 'rly_ours', now() - interval '2 days')`,
+    [sending],
+  );
   const backlog = await readBacklog(rows.prisma);
   expect(backlog).toMatchObject({ unknown: 0, oldestUnknownSeconds: 0, lanes: 1, waiting: 1, oldestSeconds: 0 });
+  expect(backlog.oldestAttemptSeconds).toBe(0);
   expect(await countUnknown(rows.prisma, 10)).toBe(0);
   // However many of them: they are passed over as one.
   await rows.sql.query(
@@ -92,6 +101,14 @@ test('a receipt that waits for a register that was switched off is as old as it 
   await rows.sql.query(`UPDATE receipts SET created_at = now() - interval '2 days'`);
   await rows.sql.query(`UPDATE devices SET state = 'disabled'`);
   expect(Math.round((await readBacklog(rows.prisma)).oldestSeconds / 3_600)).toBe(48);
+});
+
+test('so is one that was being sent when its register was switched off', async () => {
+  await rows.createOpenAttempt();
+  await rows.sql.query(`UPDATE attempts SET created_at = now() - interval '2 days'`);
+  await rows.sql.query(`UPDATE devices SET state = 'disabled'`);
+  const { oldestSeconds, oldestAttemptSeconds } = await readBacklog(rows.prisma);
+  expect([oldestSeconds, Math.round(oldestAttemptSeconds / 3_600)]).toEqual([0, 48]);
 });
 
 test.each([

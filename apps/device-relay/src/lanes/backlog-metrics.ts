@@ -21,7 +21,11 @@ const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
     'Since the oldest receipt that waits was created, whatever the state of its register; not of sandboxes',
     'oldestSeconds',
   ],
-  ['lanes_oldest_attempt_seconds', 'Since the attempt began that is open longest', 'oldestAttemptSeconds'],
+  [
+    'lanes_oldest_attempt_seconds',
+    'Since the attempt began that is open longest, whatever the state of its register; not of sandboxes',
+    'oldestAttemptSeconds',
+  ],
 ];
 
 /**

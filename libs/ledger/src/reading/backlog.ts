@@ -23,7 +23,7 @@ export interface Backlog {
   longest: number;
   /** Of live merchants, whatever the state of its device; 0 when nothing waits. */
   oldestSeconds: number;
-  /** Since the intent of the attempt that has been open longest; 0 when none is. */
+  /** Since the intent of the attempt of a live merchant that has been open longest, whatever the state of its device; 0 when none is. */
   oldestAttemptSeconds: number;
 }
 
@@ -43,8 +43,8 @@ export async function readBacklog(database: Pick<Statements, '$queryRaw'>): Prom
            (SELECT coalesce(max(lane_length(device_id, ${COUNTED_OF_LANE}::int)), 0) FROM oldest)::int AS longest,
            (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM first
              WHERE NOT starts_with(device_id, 'dev_test_'))::float8 AS "oldestSeconds",
-           (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM open_attempts())::float8
-             AS "oldestAttemptSeconds"`;
+           (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM open_attempts()
+             WHERE NOT starts_with(device_id, 'dev_test_'))::float8 AS "oldestAttemptSeconds"`;
   if (!row) throw new Error('the database returned no backlog');
   return row;
 }
