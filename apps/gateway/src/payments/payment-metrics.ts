@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { CallOutcome, InboundAnswer, ProviderCall, ProviderCode } from '#payments';
+import { PROVIDERS, type CallOutcome, type InboundAnswer, type ProviderCall, type ProviderCode } from '#payments';
 import { Metrics } from '#runtime';
 
 /**
@@ -7,6 +7,9 @@ import { Metrics } from '#runtime';
  * from there before. `late`: it has to ask again.
  */
 export type InboundOutcome = 'answered' | 'wrong_key' | 'held_back' | 'unknown_source' | 'late' | 'failed';
+
+/** What the alert ProviderKeysRefused adds up. */
+const PROVES_NOTHING = ['wrong_key', 'held_back', 'unknown_source'] as const satisfies readonly InboundOutcome[];
 
 /** Calls to payment providers and theirs to us, by provider and kind. */
 @Injectable()
@@ -26,6 +29,8 @@ export class PaymentMetrics {
       help: 'Calls of payment providers; wrong_key, held_back and unknown_source prove nothing of their callers',
       labels: ['provider', 'outcome'],
     });
+    // From 0 on: a series that begins with a hundred of them has not increased, as Prometheus sees it.
+    for (const provider of PROVIDERS) for (const outcome of PROVES_NOTHING) this.inbound.inc({ provider, outcome }, 0);
     this.routes = metrics.counter({
       name: 'provider_routes_total',
       help: 'Payments that named no provider, by the one that they went to',
