@@ -67,3 +67,34 @@ test('what a sandbox forces upon its registers alarms no person', async () => {
   expect(text).not.toContain('device="dev_test_1"');
   expect(text).toMatch(/^fleet_devices\{.*\} 9$/m);
 });
+
+/** Registered, and not delivered so many hours before its deadline. */
+async function createUnsent(deviceId: string, hoursLeft: number, alerts = 0): Promise<void> {
+  const id = await rows.createReceipt({ deviceId });
+  await rows.sql.query(
+    `UPDATE receipts SET status = 'registered', terminal_id = 'T-' || id, receipt_seq = 1, fiscal_sign = 's', verification_url = 'https://ofd.example/1',
+                         registered_at = now(), evidence = 'answer', ofd_status = 'pending', ofd_alerts = $3,
+                         ofd_deadline_at = now() + make_interval(hours => $2) WHERE id = $1`,
+    [id, hoursLeft, alerts],
+  );
+}
+
+test('what is late for the OFD is counted, but not in sandboxes, however much of it they force', async () => {
+  const ofd = async (): Promise<string[]> =>
+    [...(await scraped(20)).matchAll(/^receipts_ofd_(?:warned|alarmed)\{.*\} (\S+)$/gm)].map(([, value = '']) => value);
+  await rows.createDevice('dev_z');
+  await createUnsent('dev_test_1', -100, 2);
+  await createUnsent('dev_test_1', 7, 1);
+  await createUnsent('dev_1', 25);
+  expect(await ofd()).toEqual(['0', '0']);
+  await createUnsent('dev_1', 23);
+  await createUnsent('dev_1', 7, 1);
+  // Also one that is switched off, and stands behind those of sandboxes.
+  await createUnsent('dev_z', -3, 2);
+  await rows.sql.query(`UPDATE devices SET state = 'disabled' WHERE id = 'dev_z'`);
+  expect(await ofd()).toEqual(['3', '2']);
+  const { counted } = await rows.one<{ counted: number }>(
+    `SELECT unsent_of_live(now() + interval '24 hours', 2) AS counted`,
+  );
+  expect(counted).toBe(2);
+});

@@ -5,8 +5,8 @@ import { FreshReading } from '../fresh-reading.js';
 
 /** A lane's length is counted no further than this. */
 const MAX_COUNTED = 1_000;
-/** Nor are unsent receipts of one stage of alarm. */
-const MAX_UNSENT_COUNTED = 10_000;
+/** Nor are unsent receipts. */
+const MAX_UNSENT_COUNTED = 30_000;
 
 interface DeviceRow {
   id: string;
@@ -91,8 +91,16 @@ export class DeviceMetrics {
         gauge.set(read ? valueOf(read.fleet) : Number.NaN);
       });
     };
-    ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours, counted up to 30 000', ({ warned }) => warned);
-    ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours, counted up to 30 000', ({ alarmed }) => alarmed);
+    ofFleet(
+      'receipts_ofd_warned',
+      'Unsent receipts past 24 hours, counted up to 30 000; not of sandboxes',
+      ({ warned }) => warned,
+    );
+    ofFleet(
+      'receipts_ofd_alarmed',
+      'Unsent receipts past 40 hours, counted up to 30 000; not of sandboxes',
+      ({ alarmed }) => alarmed,
+    );
     ofFleet('fleet_devices', 'Registers, whether or not they have metrics of their own', ({ devices }) => devices);
     ofFleet('fleet_devices_up', 'Registers of these that can take receipts (online, degraded)', ({ up }) => up);
   }
@@ -124,13 +132,9 @@ export class DeviceMetrics {
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT f.devices, f.up, unsent.warned, unsent.alarmed FROM (
-        SELECT count(*)::int AS devices, (count(*) FILTER (WHERE d.state IN ('online', 'degraded')))::int AS up
-          FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN}
-      ) AS f CROSS JOIN (
-        SELECT sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
-               sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
-          FROM unnest('{0,1,2}'::smallint[]) AS alerts
-      ) AS unsent`;
+      SELECT count(*)::int AS devices, (count(*) FILTER (WHERE d.state IN ('online', 'degraded')))::int AS up,
+             unsent_of_live(now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int) AS warned,
+             unsent_of_live(now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int) AS alarmed
+        FROM devices d WHERE ${OF_THE_FLEET} AND ${HAS_DIALLED_IN}`;
   }
 }

@@ -10,7 +10,7 @@ const REGISTERED_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_
 export function observeRegistered(metrics: Metrics): (seconds: number) => void {
   const registered = metrics.durations({
     name: 'receipt_register_duration_seconds',
-    help: 'From the acceptance of a receipt to its registration; receipts that waited for a payment are left out',
+    help: 'From the acceptance of a receipt to its registration; those that waited for a payment and those of sandboxes are left out',
     buckets: REGISTERED_BUCKETS_S,
   });
   return (seconds) => registered.observe(seconds);

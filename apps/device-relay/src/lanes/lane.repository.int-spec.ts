@@ -2,6 +2,7 @@
 import pg from 'pg';
 import type { Registration } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, type CloseRegistered, type LateRegistration } from '#ledger';
+import { LaneRepository } from './lane.repository.js';
 import { backendPidOf, BASELINE, LaneRows } from './testing/lane-rows.js';
 
 const REGISTRATION: Registration = {
@@ -192,6 +193,20 @@ describe('closing as registered', () => {
     expect(await rows.attempt(attemptId)).toMatchObject({ state: 'registered' });
     expect(await rows.lane()).toMatchObject({ failures: 0, due_at: null, baseline: { sequence: 41 } });
     expect(await rows.events()).toEqual(['receipt.registered']);
+  });
+
+  test('how long it took counts for the service level, but not in a sandbox, where a value in the sale says it', async () => {
+    const observed: number[] = [];
+    const lane = new LaneRepository(rows.prisma, 'rly_ours', {
+      observeRegistered: (seconds) => observed.push(seconds),
+    });
+    for (const id of [`rcp_test_${'0'.repeat(26)}`, undefined]) {
+      const intent = rows.intent(await rows.createReceipt(id === undefined ? {} : { id }));
+      expect(await lane.openAttempt(intent)).toBe('opened');
+      const registration = { ...REGISTRATION, receiptSeq: id === undefined ? 42 : 41 };
+      expect(await lane.closeRegistered({ ...close(intent.attemptId), registration })).toBe('closed');
+      expect(observed).toHaveLength(id === undefined ? 1 : 0);
+    }
   });
 
   test('a second time: already closed, nothing changes', async () => {

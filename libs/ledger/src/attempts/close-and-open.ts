@@ -16,7 +16,7 @@ export interface ClosedAndOpened {
 
 /** The same of one entry among others. */
 export interface Entered extends ClosedAndOpened {
-  /** Since the receipt was accepted that was closed; null: it was not, or had waited for a payment. */
+  /** Since the receipt was accepted that was closed; null: it was not, had waited for a payment, or is a sandbox's. */
   seconds: number | null;
 }
 

@@ -13,6 +13,8 @@ import { createTestDatabase, type TestDatabase } from '../../../../../libs/datab
 export const BASELINE: Baseline = { terminalId: 'UZ1', journalId: null, sequence: 40, reading: null };
 
 interface ReceiptFields {
+  /** Unless given, of one half-year and in the order of creation. */
+  id?: string;
   deviceId?: string;
   status?: string;
   /** From now. */
@@ -126,13 +128,14 @@ export class LaneRows {
 
   /** @returns its id; places follow the order of creation */
   async createReceipt({
+    id: given,
     deviceId = this.deviceId,
     status = 'accepted',
     dispatchInS,
     over = this.sql,
   }: ReceiptFields = {}): Promise<string> {
     this.receipts += 1;
-    const id = receiptIdOf(`2${String(this.receipts).padStart(15, '0')}`);
+    const id = given ?? receiptIdOf(`2${String(this.receipts).padStart(15, '0')}`);
     await over.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
                              total_tiyin, vat_total_tiyin, dispatch_before)

@@ -23,9 +23,9 @@ async function readWork(database: PrismaService): Promise<WorkRow> {
               SELECT state::text, count(*)::int4 FROM devices WHERE deleted_at IS NULL AND registered_at IS NOT NULL
                GROUP BY state) s) AS states,
            (SELECT count(*)::int4 FROM waiting_lanes()) AS lanes,
-           (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM waiting_lanes()) AS oldest,
-           (SELECT sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_COUNTED}::int))::int4
-              FROM unnest('{0,1,2}'::smallint[]) AS alerts) AS unsent,
+           (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM waiting_lanes()
+             WHERE NOT starts_with(device_id, 'dev_test_')) AS oldest,
+           unsent_of_live(now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_COUNTED}::int) AS unsent,
            EXISTS (SELECT FROM database_identity WHERE lanes_held_at IS NOT NULL) AS held,
            (SELECT count(*)::int4 FROM (SELECT FROM payments WHERE awaits_operator LIMIT ${MAX_COUNTED}) p) AS payments,
            (SELECT count(*)::int4 FROM webhook_endpoints WHERE disabled_at IS NOT NULL AND deleted_at IS NULL
