@@ -134,7 +134,8 @@ async function agesBy47Hours(deviceId: string): Promise<void> {
   const ago = `to_jsonb((now() - interval '47 hours')::text)`;
   await sql(
     system.database,
-    `UPDATE devices SET reading = jsonb_set(jsonb_set(reading, '{oldestUnsentAt}', ${ago}), '{shift,openedAt}', ${ago}) WHERE id = $1`,
+    `UPDATE devices SET reading = jsonb_set(jsonb_set(jsonb_set(reading, '{oldestUnsentAt}', ${ago}), '{shift,openedAt}', ${ago}),
+                                            '{shift,busySince}', ${ago}) WHERE id = $1`,
     [deviceId],
   );
   await sql(

@@ -68,6 +68,28 @@ test('what a sandbox forces upon its registers alarms no person', async () => {
   expect(text).toMatch(/^fleet_devices\{.*\} 9$/m);
 });
 
+test('a shift is as old as its first document: an empty one is never closed', async () => {
+  const ages = async (): Promise<[string, number][]> =>
+    [...(await scraped(20)).matchAll(/^device_shift_age_seconds\{.*device="(\w+)".*\} (\S+)$/gm)].map(
+      ([, device = '', seconds]) => [device, Math.round(Number(seconds) / 3_600)],
+    );
+  const read = (id: string, shift: Readonly<Record<string, unknown>>): Promise<unknown> =>
+    rows.sql.query(`UPDATE devices SET reading = $2 WHERE id = $1`, [id, JSON.stringify({ shift })]);
+  const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+  const open = { openedAt: hoursAgo(99), closedAt: null };
+  await read('dev_1', { ...open, documents: 0, busySince: null });
+  await read('dev_2', { ...open, documents: 3, busySince: hoursAgo(2) });
+  await read('dev_3', { ...open, documents: 0, busySince: hoursAgo(5) });
+  // As a relay of long ago wrote it.
+  await read('dev_4', { ...open, documents: 1 });
+  await read('dev_5', { ...open, documents: 1, closedAt: hoursAgo(1), busySince: hoursAgo(5) });
+  expect((await ages()).sort()).toEqual([
+    ['dev_2', 2],
+    ['dev_3', 5],
+    ['dev_4', 99],
+  ]);
+});
+
 /** Registered, and not delivered so many hours before its deadline. */
 async function createUnsent(deviceId: string, hoursLeft: number, alerts = 0): Promise<void> {
   const id = await rows.createReceipt({ deviceId });

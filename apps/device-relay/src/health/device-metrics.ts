@@ -69,7 +69,7 @@ export class DeviceMetrics {
     );
     perDevice('device_memory_left', 'Documents that still fit into the module unsent', (row) => row.memory_left);
     perDevice('device_fuse_left_seconds', 'Until the oldest unsent document blocks the module', (row) => row.fuse_left);
-    perDevice('device_shift_age_seconds', 'Since the open shift was opened', (row) => row.shift_age);
+    perDevice('device_shift_age_seconds', 'Since the first document of the open shift', (row) => row.shift_age);
     perDevice('device_subscription_days_left', 'Until the subscription ends', (row) => row.subscription_days);
     perDevice('device_lane_length', 'Accepted receipts that wait, counted up to 1 000', ({ waiting }) => waiting);
     perDevice('device_oldest_accepted_seconds', 'Age of the oldest accepted receipt', (row) => row.oldest_accepted);
@@ -120,14 +120,15 @@ export class DeviceMetrics {
       SELECT d.id, d.state::text,
              ((d.reading ->> 'maxUnsentReceipts')::float8 - (d.reading ->> 'unsentReceipts')::float8) AS memory_left,
              extract(epoch FROM (d.reading ->> 'oldestUnsentAt')::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int) - now())::float8 AS fuse_left,
-             CASE WHEN d.reading -> 'shift' ->> 'closedAt' IS NULL THEN
-               extract(epoch FROM now() - (d.reading -> 'shift' ->> 'openedAt')::timestamptz)::float8 END AS shift_age,
+             CASE WHEN s.shift ->> 'closedAt' IS NULL AND (s.shift ->> 'busySince' IS NOT NULL OR (s.shift ->> 'documents')::int > 0) THEN
+               extract(epoch FROM now() - coalesce(s.shift ->> 'busySince', s.shift ->> 'openedAt')::timestamptz)::float8 END AS shift_age,
              extract(epoch FROM d.subscription_expires_at - now())::float8 / 86400 AS subscription_days,
              CASE WHEN d.oldest IS NULL THEN 0 ELSE lane_length(d.id, ${MAX_COUNTED}::int) END AS waiting,
              extract(epoch FROM now() - d.oldest)::float8 AS oldest_accepted
         FROM (SELECT d.*, w.created_at AS oldest FROM devices d LEFT JOIN waiting_lanes() w ON w.device_id = d.id
                WHERE ${OF_THE_FLEET} AND (${HAS_DIALLED_IN} OR w.created_at IS NOT NULL)
-               ORDER BY d.state = 'online', w.created_at, d.id LIMIT ${this.options.limit}) AS d`;
+               ORDER BY d.state = 'online', w.created_at, d.id LIMIT ${this.options.limit}) AS d
+       CROSS JOIN LATERAL (SELECT d.reading -> 'shift' AS shift) AS s`;
   }
 
   private readFleet(): Promise<FleetRow[]> {

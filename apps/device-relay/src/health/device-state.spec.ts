@@ -34,6 +34,13 @@ const unsent = (hours: number, unsentReceipts = 1): Partial<DeviceReading> => ({
 const openSince = (hours: number): Partial<DeviceReading> => ({
   shift: { number: 3, openedAt: hoursAgo(hours), closedAt: null, documents: 9, busySince: null },
 });
+const emptySince = (hours: number): Partial<DeviceReading> => ({
+  shift: { number: 3, openedAt: hoursAgo(hours), closedAt: null, documents: 0, busySince: null },
+});
+/** Opened long before its first document. */
+const busySince = (hours: number, documents: number): Partial<DeviceReading> => ({
+  shift: { number: 3, openedAt: hoursAgo(99), closedAt: null, documents, busySince: hoursAgo(hours) },
+});
 const closedSince = (hours: number): Partial<DeviceReading> => ({
   shift: { number: 3, openedAt: hoursAgo(hours), closedAt: hoursAgo(1), documents: 9, busySince: null },
 });
@@ -57,6 +64,10 @@ const CASES: readonly (readonly [string, KnownState, Observation, string, RegExp
   ['a register that names no number of shifts', ONLINE, answered({ zReportsMax: 0, zReportsUsed: 0 }), 'online', null],
   ['shift open for 35 h', ONLINE, answered(openSince(35)), 'online', null],
   ['shift open for 36 h', ONLINE, answered(openSince(36)), 'degraded', /^shift_age/],
+  ['an empty shift of any age, which is never closed', ONLINE, answered(emptySince(99)), 'online', null],
+  ['shift with documents for 35 h', ONLINE, answered(busySince(35, 2)), 'online', null],
+  ['shift with documents for 36 h', ONLINE, answered(busySince(36, 2)), 'degraded', /^shift_age/],
+  ['shift with an advance alone for 36 h', ONLINE, answered(busySince(36, 0)), 'degraded', /^shift_age/],
   ['a closed shift of any age', ONLINE, answered(closedSince(99)), 'online', null],
   ['subscription expiring', ONLINE, answered({ subscriptionState: 'expiring' }), 'degraded', /^subscription/],
   ['subscription ends in 6 days', ONLINE, answered({}, { subscriptionExpiresAt: daysOn(6) }), 'degraded', /^subscr/],

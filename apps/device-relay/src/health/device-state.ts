@@ -1,4 +1,4 @@
-import type { DeviceReading } from '#database';
+import type { DeviceReading, DeviceShiftReading } from '#database';
 import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_MS } from '#fiscal-domain';
 import type { DeviceStateName } from '../devices/register.js';
 
@@ -99,7 +99,7 @@ function warningOf(seen: Extract<Observation, { kind: 'answered' }>, nowMs: numb
     return `memory: ${reading.unsentReceipts} of ${reading.maxUnsentReceipts} places are taken by unsent documents`;
   if (unsentMs >= OFD_WARNING_MS) return 'ofd_warning: documents are unsent for more than 24 hours';
   const { shift } = reading;
-  if (shift?.closedAt === null && nowMs - Date.parse(shift.openedAt) >= SHIFT_WARNING_MS)
+  if (shift && nowMs - toBeClosedSinceMs(shift) >= SHIFT_WARNING_MS)
     return `shift_age: shift ${shift.number} is open since ${shift.openedAt}`;
   if (reading.zReportsMax > 0 && reading.zReportsMax - reading.zReportsUsed <= SHIFTS_LEFT_WARNING)
     return `shifts: ${reading.zReportsMax - reading.zReportsUsed} shifts are left in the life of the module`;
@@ -107,6 +107,12 @@ function warningOf(seen: Extract<Observation, { kind: 'answered' }>, nowMs: numb
   if (reading.subscriptionState === 'expiring' || leftMs <= SUBSCRIPTION_WARNING_MS)
     return 'subscription: it ends soon';
   return null;
+}
+
+/** Since when it has documents; Infinity: it is closed, or empty, which is never closed and may stay open (docs/watch.md). */
+function toBeClosedSinceMs({ closedAt, openedAt, documents, busySince }: DeviceShiftReading): number {
+  const isEmpty = documents === 0 && !busySince;
+  return closedAt !== null || isEmpty ? Infinity : Date.parse(busySince ?? openedAt);
 }
 
 function unsentAgeMs({ unsentReceipts, oldestUnsentAt }: DeviceReading, nowMs: number): number {
