@@ -79,3 +79,11 @@ test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, tab
   const shown = Object.fromEntries([...example].filter(([, value]) => value !== ''));
   expect(readSettings(fields, shown)).toEqual(readSettings(fields, {}));
 });
+
+test.each(['TRUSTED_PROXIES', 'DEVICE_ALLOWED_CIDRS', 'WEBHOOK_ALLOWED_CIDRS', 'MESSAGE_ALLOWED_CIDRS'])(
+  '%s shows an example, and says what counts when it is unset',
+  (name) => {
+    const above = readFileSync(join(ROOT, '.env.example'), 'utf8').split(`\n# ${name}=`)[0] ?? '';
+    expect(above.split('\n\n').at(-1)).toContain('Unset: none');
+  },
+);
