@@ -94,6 +94,12 @@ test('Redis wants a password, and nothing takes all of the machine', () => {
   }
 });
 
+test('a worker for each of 64 processors finds threads within the limit of its container', () => {
+  const threadsOfNode = 16;
+  for (const name of ['gateway', 'device-relay'])
+    expect([name, (compose.services[name]?.pids_limit ?? 0) >= 64 * threadsOfNode]).toEqual([name, true]);
+});
+
 test('with TLS both servers do what they do without it', () => {
   const over = readComposeFile('docker-compose.tls.yml').services;
   for (const name of ['postgres', 'redis']) {
