@@ -1,6 +1,6 @@
 import type { CallOutcome, MoneyStatus } from '../port.js';
 import type { ProviderCall } from './next-step.js';
-import type { PaymentState } from './payment-state.js';
+import { canMovePayment, type PaymentState } from './payment-state.js';
 
 /** The state while a call is open: what a successor finds when the caller dies. Null: the call moves no money. */
 export function stateDuring(call: ProviderCall): PaymentState | null {
@@ -44,7 +44,7 @@ export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
     case 'fetch_document':
       return after.before;
     case 'read_status':
-      return afterReading(after) ?? UNANSWERED[after.before] ?? after.before;
+      return afterLostCall(after.before, afterReading(after));
     case 'authorize':
     case 'capture':
     case 'void':
@@ -74,6 +74,12 @@ const UNANSWERED: Readonly<Partial<Record<PaymentState, PaymentState>>> = {
   voiding: 'void_unknown',
   refunding: 'refund_unknown',
 };
+
+/** What was read decides, in two steps where no move leads there from the call's own state: a hold that was made and is gone again by then. */
+function afterLostCall(before: PaymentState, read: PaymentState | null): PaymentState {
+  const unanswered = UNANSWERED[before] ?? before;
+  return read !== null && (read === before || canMovePayment(before, read, 'worker')) ? read : unanswered;
+}
 
 /** A refused void shows that the payment is not as recorded here: the status is read. */
 const REFUSED: Readonly<Record<MoneyCall, PaymentState>> = {

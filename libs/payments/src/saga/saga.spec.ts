@@ -316,6 +316,21 @@ it.each([
   expect(canMovePayment(before, unknown, 'worker')).toBe(true);
 });
 
+it.each(['authorizing', 'capturing', 'voiding', 'refunding'] as const)(
+  'a call left open in %s: whatever its status says, the payment goes on from there',
+  (before) => {
+    for (const outcome of OUTCOMES)
+      for (const reading of READINGS)
+        for (const isWholeRefund of [true, false]) {
+          const state = afterCall('read_status', { before, outcome, isWholeRefund, ...reading });
+          expect([outcome, state, state === before || canMovePayment(before, state, 'worker')]).toEqual([
+            ...[outcome, state],
+            true,
+          ]);
+        }
+  },
+);
+
 it('asks again only by reading while it does not know what a call did', () => {
   const unknown = PAYMENT_STATES.filter((state) => state.endsWith('_unknown') || /(ing)$/.test(state));
   for (const state of unknown.filter((each) => each !== 'pending'))
