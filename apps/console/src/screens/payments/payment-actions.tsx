@@ -10,6 +10,7 @@ import { SelectField, TextArea } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
+import { decisionsAbout } from './decisions.js';
 import { PaymentDocument } from './payment-document.js';
 import type { PaymentStatusName } from './payment-status.js';
 
@@ -20,8 +21,6 @@ type Action = Called | 'document';
 
 /** Whatever else is not possible now is refused by the gateway, with its reason. */
 const CANCELLABLE: readonly PaymentStatusName[] = ['pending', 'created', 'reserved', 'authorized'];
-/** No money is there and none can come. */
-const WITHOUT_MONEY: readonly PaymentStatusName[] = ['expired', 'cancelled', 'declined', 'voided'];
 
 export function PaymentActions({ payment }: { payment: Payment }): ReactElement {
   const { payments: words } = useWords();
@@ -55,16 +54,6 @@ export function PaymentActions({ payment }: { payment: Payment }): ReactElement 
       </Dialog>
     </>
   );
-}
-
-/** What only a person can say: what became of money, or that it is read once more. */
-function decisionsAbout({ status, fiscalised_by: fiscalisedBy }: Payment): Action[] {
-  if (WITHOUT_MONEY.includes(status)) return [];
-  return [
-    'retry',
-    ...(status === 'refunded' ? [] : (['resolve'] as const)),
-    ...(fiscalisedBy === 'provider' ? (['document'] as const) : []),
-  ];
 }
 
 interface FormProps {
