@@ -1,4 +1,5 @@
 // Whatever stops a sale half-way, and in whatever state its receipt is then: money without a receipt goes back, a receipt without money is refunded, each once.
+import { newId } from '#runtime';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, askPayme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
@@ -218,4 +219,24 @@ it('lets a hold go that ends while the merchant has not said when', async () => 
   await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
   const late = await fixture.ask('POST', `/v1/payments/${body.id}/capture`);
   expect([late.status, late.body.code]).toEqual([409, 'payment_not_capturable']);
+});
+
+it('waits for a receipt that cannot be cancelled, and does not ask about it twice a second', async () => {
+  fixture.register = 'sleeps';
+  const { body } = await fixture.pay({ provider: 'click', token: 'token-0001' }, { prefer: 'wait=0' });
+  const { receipt } = await fixture.until(body.id, { status: 'captured', receipt: 'accepted' });
+  // A person had it sent again: it may be at its register.
+  const { prisma } = fixture.gateway;
+  await prisma.$executeRaw`
+    INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
+    VALUES (${newId('att')}, ${receipt.id}, ${fixture.deviceId}, 1, 'not_registered', '{}', 'bytes', 'rly', now(), '{"resolution": {}}')`;
+  expect((await fixture.ask('POST', `/v1/payments/${body.id}/cancel`)).status).toBe(200);
+  const dueInS = async (): Promise<number> => {
+    const [row] = await prisma.$queryRaw<{ s: number | null }[]>`
+      SELECT extract(epoch FROM due_at - now())::float8 AS s FROM payments WHERE id = ${body.id} AND lease_id IS NULL`;
+    return row?.s ?? 0;
+  };
+  await until('it waits', dueInS, (seconds) => seconds > 30, 5_000);
+  await fixture.registered(receipt.id);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
 });

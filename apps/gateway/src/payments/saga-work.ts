@@ -54,7 +54,10 @@ export class SagaWork {
       case 'register_receipt':
         return this.register(facts, step.document);
       case 'cancel_receipt':
-        return (await this.receipts.cancelNow(idsOf(facts), reasonOf(facts))) ? GO_ON : rest(facts);
+        // One that may be at its register is cancelled by nothing: where it has moved meanwhile that is news, else it is waited for.
+        return (await this.receipts.cancelNow(idsOf(facts), reasonOf(facts)))
+          ? GO_ON
+          : { kind: 'rest', afterMs: RECEIPT_POLL_MS };
       case 'start_fiscal_refund':
         return this.refundSale(facts);
       case 'request_refund':
