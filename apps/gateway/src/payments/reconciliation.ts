@@ -56,6 +56,8 @@ interface Row {
   discrepancy: unknown;
   awaits_operator: boolean;
   is_in_vain: boolean;
+  /** Of its receipts one is unknown: a person decides on it first. */
+  has_unknown: boolean;
 }
 
 /** Money that is held this long after its receipt was registered, or was to be released, is no usual way any more. */
@@ -103,6 +105,8 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
       SELECT * FROM (
         SELECT p.id, p.receipt_id, p.state, r.status AS receipt_status, p.amount_tiyin, p.due_at, p.reason, p.discrepancy,
                p.awaits_operator, ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain,
+               r.status = 'unknown' OR (p.further_receipts <> '{}' AND EXISTS (
+                 SELECT FROM receipts o WHERE o.id = ANY(p.further_receipts) AND o.status = 'unknown')) AS has_unknown,
                floor(extract(epoch FROM now() - p.state_since))::int4 AS age_seconds,
                CASE
                  WHEN p.state = 'manual' THEN 'manual'
@@ -159,13 +163,13 @@ const byGateway = (step: string): Next => ({ next_actor: 'gateway', next_step: `
 const byOperator = (step: string): Next => ({ next_actor: 'operator', next_step: `operator: ${step}` });
 
 function nextOf(row: Row): Next {
-  const { kind, due_at: dueAt, receipt_status: receipt, state } = row;
+  const { kind, due_at: dueAt, state } = row;
   if (kind === 'manual') return byOperator('find out at the provider, then POST /v1/operator/payments/{id}/resolve');
   if (kind === 'charged_twice')
     return byGateway(
       'asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges',
     );
-  if (receipt === 'unknown') return byOperator('resolve the receipt, see GET /v1/operator/unknown');
+  if (row.has_unknown) return byOperator('resolve the receipt, see GET /v1/operator/unknown');
   if (kind === 'document_missing') {
     const step = 'reports its document; operator: POST /v1/operator/payments/{id}/document where it does not';
     return { next_actor: 'provider', next_step: `provider: ${step}` };
