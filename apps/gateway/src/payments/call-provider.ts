@@ -75,7 +75,7 @@ export class CallProvider {
     const during = stateDuring(call) ?? facts.state;
     const opened = await this.payments.openCall(lease, call, {
       ...{ from: facts.state, during },
-      refundId: call === 'refund' ? facts.refund_id : null,
+      refund: call === 'refund' ? refundOf(facts) : null,
     });
     if (opened === null) return { kind: 'lost', facts: null };
     const asked = guard.isOpen ? await this.askMeasured(call, context) : null;
@@ -224,6 +224,10 @@ export class CallProvider {
 
 function providersLines({ fiscal_mode: mode, document }: PaymentFacts): FiscalLines | null {
   return mode === 'provider' ? document.lines : null;
+}
+
+function refundOf({ refund_id: id, refund_tiyin: tiyin }: PaymentFacts): { id: bigint; tiyin: bigint } | null {
+  return id === null || tiyin === null ? null : { id, tiyin };
 }
 
 function refundOrderOf(facts: PaymentFacts): RefundOrder {

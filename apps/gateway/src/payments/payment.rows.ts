@@ -67,7 +67,10 @@ export interface PaymentFacts {
   is_refunded_ahead: boolean;
   /** Of a payment for several receipts: the others. */
   further: FurtherSale[] | null;
-  /** The sum that is being asked back from the provider, else the oldest that is to be. */
+  /**
+   * The sum that is being asked back from the provider, else the oldest that is to be. Never more than is left: a part may have gone back
+   * since all of the rest was written down.
+   */
   refund_id: bigint | null;
   refund_tiyin: bigint | null;
   /** How often it was asked for. */

@@ -5,7 +5,7 @@ import { SalesDatabase } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { PaymentRepository } from './payment.repository.js';
 
-const OPENING = { from: 'authorized', during: 'capturing', refundId: null } as const;
+const OPENING = { from: 'authorized', during: 'capturing', refund: null } as const;
 const LEASE = { paymentId: 'pay_1', leaseId: 'first' };
 let database: TestDatabase;
 let owner: pg.Client;

@@ -59,8 +59,8 @@ export interface OpenedCall {
 interface OpeningCall {
   from: PaymentState;
   during: PaymentState;
-  /** The refund that is asked for: it stays the one in question until it is known what became of it. */
-  refundId: bigint | null;
+  /** The refund that is asked for, and its sum: it stays the one in question until it is known what became of it. */
+  refund: { id: bigint; tiyin: bigint } | null;
 }
 
 /** How a payment stands after a call of its own worker. */
@@ -142,7 +142,7 @@ export class PaymentRepository {
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
              CASE WHEN r.status = 'registered' THEN ${REFUNDED_AHEAD} > 0 ELSE false END AS is_refunded_ahead,
              ${FURTHER_SALES} AS further,
-             due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
+             due.id AS refund_id, least(due.amount_tiyin, p.amount_tiyin - p.refunded_tiyin) AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c
                WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${MONEY_CALLS}))
                AS money_called_at
@@ -176,7 +176,7 @@ export class PaymentRepository {
   private async open(
     lease: Lease,
     call: ProviderCall,
-    { from, during, refundId }: OpeningCall,
+    { from, during, refund }: OpeningCall,
     { isOneOpen }: { isOneOpen: boolean },
   ): Promise<OpenedCall | null> {
     const lost = Prisma.sql`, lost AS (
@@ -187,8 +187,8 @@ export class PaymentRepository {
     const first = isOneOpen ? Prisma.sql`, (SELECT count(*) FROM lost) AS closed` : Prisma.empty;
     const [row] = await this.prisma.queryHot<OpenedCall>(Prisma.sql`
       WITH ${this.moving(lease, from, { state: during })}${isOneOpen ? lost : Prisma.empty}, asked AS (
-        UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now())
-          FROM moved WHERE f.id = ${refundId}::int8 AND f.payment_id = moved.id
+        UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now()), amount_tiyin = ${refund?.tiyin ?? null}::int8
+          FROM moved WHERE f.id = ${refund?.id ?? null}::int8 AND f.payment_id = moved.id
       )
       INSERT INTO payment_calls (payment_id, call, lease_id)
       SELECT moved.id, ${call}, ${lease.leaseId} FROM moved${first}
