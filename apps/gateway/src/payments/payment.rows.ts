@@ -75,7 +75,11 @@ export interface PaymentFacts {
   refund_tiyin: bigint | null;
   /** How often it was asked for. */
   refund_calls: number;
-  /** When the last call that moves money left here. */
+  /** It is older than a restore of the database: it may have been asked for, and be back. */
+  may_be_back: boolean;
+  /** The payment is: its money may have been asked for. */
+  is_of_copy: boolean;
+  /** When the last call that moves money left here, or that of its refund is presumed to have. */
   money_called_at: Date | null;
 }
 

@@ -15,6 +15,8 @@ export function snapshotOf(
     ...receiptsStanding(facts),
     isRefundedAhead: facts.is_refunded_ahead,
     refundRequested: facts.refund_id !== null && facts.state === 'captured',
+    mayBeBack: facts.may_be_back,
+    isOfCopy: facts.is_of_copy,
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),

@@ -62,6 +62,8 @@ export class SagaWork {
         return this.refundSale(facts);
       case 'request_refund':
         return (await this.payments.requestWholeRefund(lease, reasonOf(facts))) > 0 ? GO_ON : rest(facts);
+      case 'presume_refund_asked':
+        return (await this.payments.presumeAsked(lease, facts.refund_id)) ? GO_ON : rest(facts);
       case 'wait':
         return { kind: 'rest', afterMs: restWhile(step.for, facts) };
       case 'operator':

@@ -73,6 +73,8 @@ it.each<[SagaSnapshot['state']]>([['authorized'], ['capture_refused'], ['voided'
         fiscalRefund: 'partial',
         isRefundedAhead: false,
         refundRequested: false,
+        mayBeBack: false,
+        isOfCopy: false,
         canRefund: true,
       },
       ...{ isPrepared: true, link: 'none', fiscalisedBy: 'register', code: 'none', waitsForCapture: false },

@@ -16,6 +16,10 @@ export interface SagaSnapshot {
   isRefundedAhead: boolean;
   /** A sum is to be given back and has not been asked of the provider yet. */
   refundRequested: boolean;
+  /** It is older than a restore of the database: it may have been asked for in the time that is lost. */
+  mayBeBack: boolean;
+  /** The same of the payment and its money. */
+  isOfCopy: boolean;
   /** Whether we can ask the provider to give money back. */
   canRefund: boolean;
   /** The provider knows the payment by an id that we have, or needs none. */
@@ -72,6 +76,8 @@ export type SagaStep =
   | { kind: 'start_fiscal_refund' }
   /** Writes down that all of the money must go back. */
   | { kind: 'request_refund' }
+  /** captured → refunding without a call: its status is read first. */
+  | { kind: 'presume_refund_asked' }
   /** For the customer, the provider's call or the register. */
   | { kind: 'wait'; for: 'customer' | 'provider' | 'register' | 'merchant' }
   /** Only a person can go on. */
@@ -95,6 +101,8 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
     if (now.cancelRequested) return move('cancelled');
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
+    // As if it had been asked for and not been answered: never twice on a guess.
+    if (now.isOfCopy) return move('authorizing');
     if (!now.isPrepared) return call('prepare');
     return now.flow === 'veto' || now.code === 'awaited' ? move('pending') : call('authorize');
   },
@@ -181,8 +189,10 @@ function whileAuthorized(now: SagaSnapshot): SagaStep {
 }
 
 function whileCaptured(now: SagaSnapshot): SagaStep {
-  if (now.refundRequested)
-    return now.canRefund ? call('refund') : operator('Only the provider can give this money back.');
+  if (now.refundRequested) {
+    if (!now.canRefund) return operator('Only the provider can give this money back.');
+    return now.mayBeBack ? { kind: 'presume_refund_asked' } : call('refund');
+  }
   switch (now.receipt) {
     case 'awaiting_payment':
       return now.cancelRequested ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };

@@ -51,6 +51,8 @@ function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy
     fiscalRefund: 'none',
     isRefundedAhead: false,
     refundRequested: false,
+    mayBeBack: false,
+    isOfCopy: false,
     isPrepared: false,
     link: 'missing',
     code: 'none',
@@ -72,6 +74,9 @@ function byTheWorld(now: World): World[] {
   const after: World[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
   if (!now.cancelRequested) after.push({ ...now, cancelRequested: true });
   if (!now.outOfTime) after.push({ ...now, outOfTime: true });
+  // The database is put back from a copy.
+  if (now.state === 'created' && !now.isOfCopy) after.push({ ...now, isOfCopy: true });
+  if (now.refundRequested && !now.mayBeBack) after.push({ ...now, mayBeBack: true });
   if (now.fiscalisedBy === 'provider') after.push(...byTheProvidersRegister(now));
   else if (now.fiscalRefund === 'pending')
     after.push({ ...now, fiscalRefund: 'registered' }, { ...now, fiscalRefund: 'failed' });
@@ -133,6 +138,9 @@ function byTheSaga(now: World, step: SagaStep): World[] {
       return [{ ...now, fiscalRefund: 'pending' }];
     case 'request_refund':
       return [{ ...now, refundRequested: true }];
+    case 'presume_refund_asked':
+      expectLegal(now.state, 'refunding');
+      return [{ ...now, state: 'refunding', mayBeBack: false }];
     case 'call':
       return OUTCOMES.flatMap((outcome) => READINGS.map((reading) => called(now, step.call, outcome, reading)));
     case 'wait':
@@ -257,6 +265,17 @@ describe.each(WAYS)(
   },
 );
 
+it.each(WAYS)(
+  'a copy of the database has no money asked for, and none back, before its provider was read (%j)',
+  (way) => {
+    const { flow, canRefund, fiscalisedBy } = way;
+    const created = { ...start(flow, canRefund, fiscalisedBy), isOfCopy: true };
+    expect(nextStep(created)).toEqual({ kind: 'move', to: flow === 'inbound' ? 'pending' : 'authorizing' });
+    const due: World = { ...created, state: 'captured', receipt: 'registered', refundRequested: true, mayBeBack: true };
+    expect(nextStep(due).kind).toBe(canRefund ? 'presume_refund_asked' : 'operator');
+  },
+);
+
 it('answers any snapshot at all with a step, also one that should not exist', () => {
   fc.assert(
     fc.property(
@@ -267,6 +286,8 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         fiscalRefund: fc.constantFrom('none', 'pending', 'registered', 'failed'),
         isRefundedAhead: fc.boolean(),
         refundRequested: fc.boolean(),
+        mayBeBack: fc.boolean(),
+        isOfCopy: fc.boolean(),
         canRefund: fc.boolean(),
         isPrepared: fc.boolean(),
         link: fc.constantFrom('none', 'missing', 'attached'),

@@ -12,6 +12,7 @@ import {
 } from '#payments';
 import { SINCE_MADE } from '../calls-of-payment.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
+import { IS_OF_COPY, MAY_BE_BACK } from './of-copy.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
 import type { Alternative } from '../routing/alternative.js';
@@ -143,14 +144,15 @@ export class PaymentRepository {
              CASE WHEN r.status = 'registered' THEN ${REFUNDED_AHEAD} > 0 ELSE false END AS is_refunded_ahead,
              ${FURTHER_SALES} AS further,
              due.id AS refund_id, least(due.amount_tiyin, p.amount_tiyin - p.refunded_tiyin) AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
-             (SELECT max(started_at) FROM payment_calls c
-               WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${MONEY_CALLS}))
+             coalesce(due.may_be_back, false) AS may_be_back, ${IS_OF_COPY} AS is_of_copy,
+             greatest((SELECT max(started_at) FROM payment_calls c
+                        WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${MONEY_CALLS})), due.called_at)
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
         CROSS JOIN ${fiscalRefundOf('r')} AS back
         LEFT JOIN LATERAL (
-          SELECT f.id, f.amount_tiyin,
+          SELECT f.id, f.amount_tiyin, f.called_at, ${MAY_BE_BACK} AS may_be_back,
                  (SELECT count(*)::int4 FROM payment_calls c WHERE c.payment_id = p.id AND c.call = 'refund'
                      AND c.started_at >= f.called_at) AS calls
             FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
@@ -264,6 +266,20 @@ export class PaymentRepository {
          WHERE payment_id = ${lease.paymentId} AND state = 1`;
       return true;
     });
+  }
+
+  /**
+   * A refund that a restore may have lost sight of: as if it had been asked for and not been answered. Its provider is read, and it is asked for
+   * where that shows that it was not.
+   */
+  async presumeAsked(lease: Lease, refundId: bigint | null): Promise<boolean> {
+    const moved = await this.prisma.queryHot(Prisma.sql`
+      WITH ${this.moving(lease, 'captured', { state: 'refunding', reason: 'the database was put back since' })}, asked AS (
+        UPDATE payment_refunds f SET called_at = now()
+          FROM moved WHERE f.id = ${refundId}::int8 AND f.payment_id = moved.id
+      )
+      SELECT id FROM moved`);
+    return moved.length === 1;
   }
 
   /** Something that only a person can judge; reconciliation shows it. */

@@ -1,0 +1,101 @@
+// Promise: after the database was put back from a copy, no money is asked for and none is given back a second time; what had not been is, once.
+import pg from 'pg';
+import { until } from '../../libs/runtime/src/testing/until.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
+
+const fixture = paymentsFixture();
+
+const PIECES = 4;
+const WHOLE = PIECES * PRICE;
+const CLICK = { provider: 'click', token: 'token-0001' };
+
+async function asOwner(statements: string): Promise<void> {
+  const owner = new pg.Client({ connectionString: fixture.gateway.database.ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query(statements);
+  } finally {
+    await owner.end();
+  }
+}
+
+afterEach(() => asOwner('DELETE FROM database_identity'));
+
+/** What is there now is older than the restore. */
+const putBack = (): Promise<void> =>
+  asOwner(`INSERT INTO database_identity (identity, changed_at) VALUES ('put back', now())`);
+
+/** Four pieces, paid and registered, and a refund that waits in its lane. */
+async function refunding(payment: Record<string, unknown>, pieces: number | null) {
+  const sale = fixture.sale(payment);
+  const [item] = sale['items'] as [Record<string, unknown>];
+  const { body } = await fixture.ask('POST', '/v1/payments', { ...sale, items: [{ ...item, qty: PIECES }] });
+  const sold = await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  fixture.register = 'sleeps';
+  const asked = pieces === null ? {} : { lines: [{ line: 1, qty: pieces }] };
+  const refund = await fixture.ask('POST', `/v1/receipts/${sold.receipt.id}/refunds`, asked, { prefer: 'wait=0' });
+  expect(refund.status).toBe(202);
+  return sold;
+}
+
+it.each([['multicard'], ['click']])(
+  'a part that %s may have given back in the lost time is a person’s',
+  async (provider) => {
+    const { id } = await refunding({ provider, token: 'token-0001' }, 1);
+    await fixture.atProvider(id, { refunded: PRICE });
+    await putBack();
+    fixture.register = 'registers';
+    await fixture.until(id, { status: 'manual' });
+    expect(await fixture.simulated(id)).toMatchObject([{ status: 'captured', refunds: 0, refunded: PRICE }]);
+    const said = { outcome: 'part_refunded', reason: 'found in the cabinet' };
+    expect((await fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, said)).status).toBe(204);
+    expect(await fixture.until(id, { status: 'captured' })).toMatchObject({ refunded: PRICE });
+  },
+);
+
+it('one whose sum the provider shows is known to be back', async () => {
+  const { id } = await refunding({ provider: 'uzum', token: 'binding-0001' }, 1);
+  await fixture.atProvider(id, { refunded: PRICE });
+  await putBack();
+  fixture.register = 'registers';
+  const back = () => fixture.read(id);
+  await until('it is back', back, ({ status, refunded }) => status === 'captured' && refunded === PRICE);
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: 0, refunded: PRICE }]);
+});
+
+it('money that did not go back goes back once', async () => {
+  const { id } = await refunding(CLICK, null);
+  await putBack();
+  fixture.register = 'registers';
+  await fixture.until(id, { status: 'refunded' });
+  expect(await fixture.simulated(id)).toMatchObject([{ status: 'refunded', refunds: 1, refunded: WHOLE }]);
+});
+
+/** As the copy had it, a moment after it was accepted. */
+async function asAccepted(id: string): Promise<void> {
+  await asOwner(`
+    ALTER TABLE payments DISABLE TRIGGER USER; ALTER TABLE receipts DISABLE TRIGGER USER;
+    UPDATE receipts SET status = 'awaiting_payment', lane_place = NULL, terminal_id = NULL, receipt_seq = NULL, fiscal_sign = NULL,
+           verification_url = NULL, registered_at = NULL, evidence = NULL, ofd_status = NULL WHERE payment_id = '${id}';
+    DELETE FROM payment_calls WHERE payment_id = '${id}';
+    UPDATE payments SET state = 'created', provider_ref = NULL, captured_at = NULL, state_since = now(), due_at = now() WHERE id = '${id}';
+    ALTER TABLE payments ENABLE TRIGGER USER; ALTER TABLE receipts ENABLE TRIGGER USER`);
+}
+
+it('a card that was charged in the lost time is not charged again', async () => {
+  const { body } = await fixture.pay(CLICK);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await putBack();
+  await asAccepted(body.id);
+  await fixture.until(body.id, { status: 'captured' });
+  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1 }]);
+});
+
+it('one that the provider does not know is declined, and its receipt cancelled', async () => {
+  await fixture.faults({ fault: 'error_before', rate: 1, path: '/payment/hold' });
+  const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' }, { prefer: 'wait=0' });
+  await fixture.until(body.id, { status: 'created' });
+  await putBack();
+  await fixture.faults();
+  await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
+});
