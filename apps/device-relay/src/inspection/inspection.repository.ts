@@ -1,5 +1,12 @@
 import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '#database';
-import { claimedElsewhereReason, claimTerminal, contestTerminal, deviceEvents, settleFirstWhereProven } from '#ledger';
+import {
+  claimedElsewhereReason,
+  claimTerminal,
+  contestTerminal,
+  deviceEvents,
+  settleFirstWhereProven,
+  wakeLane,
+} from '#ledger';
 import { newId } from '#runtime';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { LaneDevice } from '../devices/register.js';
@@ -72,6 +79,8 @@ export class InspectionRepository {
           RETURNING id, merchant_id
         ), lane AS (${settleFirstWhereProven({ terminalId, journalId })})
         ${deviceEvents(state, reason)}`;
+      // What waits there has waited for this.
+      if (claim === 'held') await wakeLane(this.prisma, deviceId);
       return claim === 'held' ? 'admitted' : 'claimed_elsewhere';
     } catch (error) {
       // devices_one_live_per_terminal_of_merchant: another device of the merchant was faster.

@@ -97,7 +97,7 @@ async function standAt(
   { sendTimeoutMs = PATIENT_MS, callTimeoutMs = PATIENT_MS } = {},
 ): Promise<void> {
   const profile = { sendTimeoutMs, callTimeoutMs, pacingMs: 0, settleMs: 0 };
-  await rows.sql.query('UPDATE devices SET base_url = $1, api_key_sealed = $2, profile = $3', [
+  await rows.sql.query("UPDATE devices SET transport = 'http', base_url = $1, api_key_sealed = $2, profile = $3", [
     baseUrl,
     seal('key', apiKeyOwner(rows.deviceId), keyring),
     JSON.stringify(profile),
@@ -224,6 +224,31 @@ test('a register that closes its connection without a word between two receipts 
   expect(await rows.one('SELECT state::text FROM devices')).toEqual({ state: 'online' });
   expect(await rows.lane()).toMatchObject({ failures: 0 });
   expect(together).toBeGreaterThan(0);
+});
+
+test('a register behind a link that was not asked yet whose it is sells nothing', async () => {
+  let calls = 0;
+  const transport = {
+    open: () => {
+      calls += 1;
+      return Promise.resolve({ kind: 'not_sent' as const, reason: 'no link' });
+    },
+    close: () => undefined,
+    retire: () => undefined,
+  };
+  registers.close();
+  registers = new RegisterConnections(keyring, OutgoingGuard.forDevices([]), { transportTo: () => transport });
+  const answers = answersInMemory(rows.ours, delay);
+  const world = { store: rows.ours, locks, registers, notices: { notify: () => undefined }, answers };
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, later });
+  await rows.sql.query(`UPDATE devices SET transport = 'link', base_url = NULL, terminal_id = NULL, state = 'blocked'`);
+  await rows.createReceipt();
+  await drain();
+  expect(await rows.lane()).toMatchObject({ due_reason: expect.stringContaining('not known yet') });
+  expect([calls, await rows.one('SELECT state::text FROM devices')]).toEqual([0, { state: 'blocked' }]);
+  await rows.sql.query(`UPDATE devices SET terminal_id = 'UZ1'; UPDATE lanes SET due_at = NULL`);
+  await drain();
+  expect(calls).toBeGreaterThan(0);
 });
 
 test('a refusal in words that no database can keep is recorded all the same', async () => {

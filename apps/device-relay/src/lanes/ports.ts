@@ -53,6 +53,8 @@ export interface WaitingReceipt {
 /** Everything a drain needs to know, read in one go under the lane lock. */
 export interface LaneSnapshot {
   device: LaneDevice;
+  /** False: a register behind a link of which nothing is known yet. Whose it is is asked elsewhere (inspection/), and before that it sells nothing. */
+  isAdmitted: boolean;
   /** The register's state when it last answered; null = nothing is known. */
   baseline: Baseline | null;
   lastKnown: LastKnown | null;

@@ -15,6 +15,7 @@ import type { DueLane } from './followed-lanes.js';
 import type { LaneSnapshot, OpenAttempt, WaitingReceipt } from './ports.js';
 
 interface SnapshotRow extends LaneDeviceRow {
+  is_admitted: boolean;
   number: number;
   baseline: Baseline | null;
   last_known: LastKnown | null;
@@ -98,7 +99,7 @@ export class ReadLanes {
   private async readThese(lanes: readonly AskedLane[]): Promise<(LaneSnapshot | null)[]> {
     const rows = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
       SELECT q.number, d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,
-             l.must_settle, l.failures, ${linkKeyInForce('d')},
+             l.must_settle, l.failures, ${linkKeyInForce('d')}, d.transport <> 'link' OR d.terminal_id IS NOT NULL AS is_admitted,
              extract(epoch FROM greatest(
                coalesce(l.due_at - now(), interval '0'), interval '0',
                CASE WHEN l.settling_relay <> ${this.relayId}
@@ -209,6 +210,7 @@ function snapshotOf(deviceId: string, row: SnapshotRow | undefined): LaneSnapsho
   if (!row) return null;
   return {
     device: laneDeviceOf(deviceId, row),
+    isAdmitted: row.is_admitted,
     baseline: row.baseline,
     lastKnown: row.last_known,
     calibration: row.calibration,

@@ -5,12 +5,14 @@ import { takenBy } from '../devices/lane-device.js';
 import type { DeviceStateName } from '../devices/register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
+import { BLOCKED_RETRY_MS } from './lane-timing.js';
 import type { LaneSnapshot, LaneStore } from './ports.js';
 import type { SettleLane } from './settle-lane.js';
 
 /** How long the register's identity stays cached while every answer fits. */
 const IDENTITY_TTL_MS = 60_000;
 
+const NOT_ADMITTED = 'it dials in and is not known yet: its polls ask who and whose it is';
 const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
 
 /** Brings a lane to where its next receipt may be sent: settled after a parked attempt, its register recognised. */
@@ -61,6 +63,8 @@ export class ReadyLane {
   /** Null when the register is the one that we know and can take receipts. */
   private async recognise(lane: LaneInHand, snapshot: LaneSnapshot): Promise<Step | null> {
     const { device } = lane;
+    // The lane asks who it is, and not whose: it would sell for another taxpayer's register.
+    if (!snapshot.isAdmitted) return this.setbacks.wait(lane, BLOCKED_RETRY_MS, NOT_ADMITTED);
     const checkedAt = this.checkedAt.get(device.id);
     const isFresh = checkedAt !== undefined && this.clock.monotonicMs() - checkedAt < IDENTITY_TTL_MS;
     if (isFresh && snapshot.baseline !== null && FIT.has(device.state)) return null;

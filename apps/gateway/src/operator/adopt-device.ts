@@ -28,7 +28,7 @@ export class AdoptDevice {
       const mustSettle = device.journal_id === null;
       await tx.$executeRaw`
         UPDATE devices SET state = 'online', state_reason = NULL, state_since = now(), terminal_id = NULL, journal_id = NULL,
-                           capabilities = '{}'
+                           capabilities = '{}', poll_due_at = NULL
          WHERE id = ${deviceId} AND state IN ('replaced', 'claimed_elsewhere')`;
       await forgetRegister(tx, deviceId, { mustSettle });
       // Each has an attempt again that a person decides.

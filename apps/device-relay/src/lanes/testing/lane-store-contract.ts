@@ -78,7 +78,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
 
     test('an empty lane', async () => {
       expect(await read()).toMatchObject({
-        ...{ device: { id: DEVICE, state: 'online', profile: { sharing: 'exclusive' } } },
+        ...{ device: { id: DEVICE, state: 'online', profile: { sharing: 'exclusive' } }, isAdmitted: true },
         ...{ baseline: null, lastKnown: null, calibration: null, mustSettle: false, failures: 0, waitMs: 0 },
         ...{ openAttempt: null, waiting: [] },
       });

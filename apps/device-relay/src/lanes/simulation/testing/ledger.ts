@@ -107,6 +107,7 @@ export class LaneLedger {
         ...{ id: deviceId, merchantId: 'mer', state: device.state, baseUrl: '', apiKeySealed: NO_BYTES },
         ...{ linkKeyId: null, profile: device.profile },
       },
+      isAdmitted: true,
       ...{ baseline: lane.baseline, lastKnown: lane.lastKnown, calibration: lane.calibration },
       ...{ mustSettle: lane.mustSettle, failures: lane.failures },
       waitMs: Math.ceil(Math.max((lane.dueAtMs ?? now) - now, 0, keptOffMs)),
