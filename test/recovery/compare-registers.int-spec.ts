@@ -223,10 +223,23 @@ describe('a module that is exchanged, adopted and met before all have answered',
     await round();
     await settled();
     await round();
-    expect([await verdicts(), await statusOf(id)]).toEqual([
-      [{ device_id: 'dev_2', method: 'key', verdict: 'unproven' }],
-      'unknown',
-    ]);
+    // Of the register as a whole, and of the receipt.
+    const unproven = { device_id: 'dev_2', method: 'key', verdict: 'unproven' };
+    expect([await verdicts(), await statusOf(id)]).toEqual([[unproven, unproven], 'unknown']);
+  });
+
+  const whose = [['another register’s', 'dev_2', { hasFailover: true }] as const, ['its own', 'dev_1', {}] as const];
+  test.each(whose)('%s: what comes out of a payment afterwards is a person’s too', async (_whose, exchanged, of) => {
+    await place('dev_1', of);
+    await place('dev_2', {});
+    const id = await rows.createReceipt({ status: 'awaiting_payment' });
+    await holdAfterRestore(session, logger);
+    await exchange(exchanged, registers[1]!);
+    await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
+    expect(await rows.ours.holdFromCopy(id)).toBe(true);
+    await round();
+    const unproven = { device_id: exchanged, method: 'key', verdict: 'unproven' };
+    expect([await statusOf(id), await verdicts()]).toEqual(['unknown', expect.arrayContaining([unproven, unproven])]);
   });
 
   test('its own: the receipt is not sent to the new one, which does not know its key', async () => {
@@ -240,6 +253,7 @@ describe('a module that is exchanged, adopted and met before all have answered',
     await round();
     expect([await verdicts(), await statusOf(id)]).toEqual([
       [
+        { device_id: 'dev_1', method: 'key', verdict: 'unproven' },
         { device_id: 'dev_1', method: 'key', verdict: 'unproven' },
         { device_id: 'dev_2', method: 'key', verdict: 'absent' },
       ],

@@ -302,6 +302,53 @@ test('nothing-lost: what was on its way to a module that was exchanged since is 
   expect([await statusOf(sending), await statusOf(waiting)]).toEqual(['unknown', 'accepted']);
 });
 
+test('nothing-lost: what was sent before, to a module that was exchanged since, is not sent to the new one', async () => {
+  const baseline = { ...BASELINE, journalId: 'journal' };
+  await rows.sql.query(
+    `UPDATE devices SET journal_id = 'journal', profile = '{"failoverAfterMs": 1000}' WHERE id = 'dev_1'`,
+  );
+  await keyless('dev_2');
+  const id = await rows.createReceipt();
+  await rows.holdLane();
+  expect(await rows.ours.openAttempt({ ...rows.intent(id), baseline })).toBe('opened');
+  await rows.session.end();
+  await rows.sql.query(
+    `UPDATE attempts SET state = 'not_registered', closed_at = now(), outcome = '{"resolution": {"decision": "not_registered"}}'
+      WHERE receipt_id = $1`,
+    [id],
+  );
+  await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
+  await putBack();
+  expect(await statusOf(id)).toBe('unknown');
+  await rows.sql.query(`UPDATE devices SET state = 'replaced' WHERE id = 'dev_1'`);
+  await run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
+  await run('restore', 'nothing-lost', ...REASON, ...evidence);
+  expect(await statusOf(id)).toBe('unknown');
+});
+
+test('nothing-lost speaks of the newest change alone: a copy that was put back before stays one', async () => {
+  await keyless('dev_1');
+  const [held, unpaid] = [await rows.createReceipt(), await rows.createReceipt({ status: 'awaiting_payment' })];
+  await putBack();
+  const [first] = (await rows.sql.query('SELECT changed_at FROM database_identity')).rows;
+  await keyless('dev_2');
+  const heldNow = await rows.createReceipt({ deviceId: 'dev_2' });
+  await rows.sql.query(`UPDATE database_identity SET identity = 'another one'`);
+  await holdAfterRestore(rows.sql, logger);
+  for (let times = 0; times < 2; times += 1) await run('restore', 'nothing-lost', ...REASON, ...evidence);
+  expect([await statusOf(held), await statusOf(heldNow)]).toEqual(['unknown', 'accepted']);
+  expect((await rows.sql.query('SELECT changed_at FROM database_identity')).rows).toEqual([first]);
+  await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [unpaid]);
+  expect((await rows.ours.read('dev_1', 1))?.waiting).toMatchObject([{ id: unpaid, isFromCopy: true }]);
+});
+
+test('begin: what was there counts as a copy’s from then on, also where all lanes go again before a relay has compared', async () => {
+  await keyless('dev_1');
+  await run('restore', 'begin', ...REASON);
+  await run('restore', 'end', ...REASON);
+  expect(await run('restore', 'status')).toMatchObject({ restored_at: expect.any(String), is_compared: false });
+});
+
 test('nothing-lost: no answer before a relay has compared what a restore was announced for', async () => {
   await keyless('dev_1');
   await rows.createReceipt();

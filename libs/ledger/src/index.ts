@@ -107,7 +107,7 @@ export {
 } from './attempts/close.js';
 export type { ClosedAndOpened } from './attempts/close-and-open.js';
 export { LaneWrites } from './attempts/lane-writes.js';
-export { holdCopied, type HeldReceipt, type RunStatement } from './attempts/hold-from-copy.js';
+export { holdCopied, lockRestore, type HeldReceipt, type RunStatement } from './attempts/hold-from-copy.js';
 export { recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
 export type { Intent, Opened } from './attempts/open.js';
 export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { Prisma, RESTORED } from '#database';
+import { ANNOUNCED, Prisma, RESTORED } from '#database';
 import { insertEvents, type RunStatement } from '#ledger';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
@@ -9,6 +9,7 @@ import { isSameCluster, isSameDatabase, readIdentity, withTablesOfNow } from './
 /** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore, nor a register that stood still before it. */
 const NOTE_CHANGE = `
   UPDATE database_identity SET identity = $1, noted_at = now(),
+         changed_before = CASE WHEN identity = '${ANNOUNCED}' THEN changed_before ELSE changed_at END,
          changed_at = greatest(clock_timestamp(),
            (SELECT max(created_at) + interval '1 millisecond' FROM receipts
              WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')),

@@ -5,6 +5,7 @@ import { MOST_REGISTERS, Reach, type FleetDevice } from './reach.js';
 
 /** Rows of one statement. */
 const BATCH = 2_000;
+const EXCHANGED = 'another module was adopted in it since the restore: this one cannot say what the one before has';
 const TOO_MANY = `more than ${MOST_REGISTERS} registers could have it: compare with the OFD`;
 
 interface HeldRow {
@@ -24,7 +25,9 @@ export async function readFleet(run: RunStatement, receiptId: string | null = nu
   const devices = await run<FleetDevice>(Prisma.sql`
      SELECT id, merchant_id AS "merchantId", branch_id AS "branchId", group_id AS "groupId",
             coalesce(jsonb_typeof(profile -> 'failoverAfterMs') = 'number', false) AS "hasFailover",
-            journal_id IS NOT NULL AS "knowsKeys"
+            journal_id IS NOT NULL AS "knowsKeys",
+            EXISTS (SELECT FROM restore_checks c WHERE c.device_id = devices.id AND c.attempt_id IS NULL
+                       AND c.method = 'key' AND c.verdict = 'unproven') AS "wasExchanged"
        FROM devices
       WHERE deleted_at IS NULL
         AND (${receiptId}::text IS NULL OR merchant_id = (SELECT merchant_id FROM receipts WHERE id = ${receiptId}))`);
@@ -85,7 +88,8 @@ interface NewCheck {
   hold: Hold;
   deviceId: string;
   method: 'key' | 'counters';
-  verdict: 'unproven' | null;
+  /** Why nothing proves anything there; null: it is asked. */
+  unproven: string | null;
 }
 
 /** Counters are read once for each register: what was found there counts for all its receipts. */
@@ -100,12 +104,12 @@ async function noteChecks(run: RunStatement, holds: readonly Hold[]): Promise<vo
                 THEN coalesce((SELECT d.verdict FROM restore_checks d WHERE d.device_id = c.device_id AND d.attempt_id IS NULL),
                               CASE WHEN EXISTS (SELECT FROM restore_checks d WHERE d.device_id = c.device_id
                                                    AND d.attempt_id IS NULL) THEN NULL ELSE 'unproven' END)
-                ELSE c.verdict END,
-              CASE WHEN c.verdict IS NOT NULL THEN jsonb_build_object('why', ${TOO_MANY}::text) END
+                WHEN 'key' THEN CASE WHEN c.why IS NOT NULL THEN 'unproven' END END,
+              CASE WHEN c.why IS NOT NULL THEN jsonb_build_object('why', c.why) END
          FROM unnest(${batch.map(({ deviceId }) => deviceId)}::text[], ${batch.map((check) => check.hold.receiptId)}::text[],
                      ${batch.map((check) => check.hold.attemptId)}::text[], ${batch.map(({ method }) => method)}::text[],
-                     ${batch.map(({ verdict }) => verdict)}::text[])
-              AS c(device_id, receipt_id, attempt_id, method, verdict), database_identity i
+                     ${batch.map(({ unproven }) => unproven)}::text[])
+              AS c(device_id, receipt_id, attempt_id, method, why), database_identity i
        ON CONFLICT (attempt_id, device_id) WHERE attempt_id IS NOT NULL
          DO UPDATE SET verdict = excluded.verdict, restored_at = excluded.restored_at, evidence = excluded.evidence,
                        due_at = now(), answered_at = NULL, seen_at = NULL`);
@@ -114,9 +118,10 @@ async function noteChecks(run: RunStatement, holds: readonly Hold[]): Promise<vo
 
 function checksOf(hold: Hold): NewCheck[] {
   if (hold.registers.length <= MOST_REGISTERS)
-    return hold.registers.map(({ id, knowsKeys }) => {
-      return { hold, deviceId: id, method: knowsKeys ? 'key' : 'counters', verdict: null };
+    return hold.registers.map(({ id, knowsKeys, wasExchanged }) => {
+      const unproven = knowsKeys && wasExchanged ? EXCHANGED : null;
+      return { hold, deviceId: id, method: knowsKeys ? 'key' : 'counters', unproven };
     });
   const [any] = hold.registers;
-  return any ? [{ hold, deviceId: any.id, method: 'key', verdict: 'unproven' }] : [];
+  return any ? [{ hold, deviceId: any.id, method: 'key', unproven: TOO_MANY }] : [];
 }

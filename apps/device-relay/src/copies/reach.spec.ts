@@ -2,7 +2,15 @@
 import { Reach, type FleetDevice } from './reach.js';
 
 const device = (id: string, more: Partial<FleetDevice> = {}): FleetDevice => ({
-  ...{ id, merchantId: 'mer', branchId: 'brn_1', groupId: null, hasFailover: false, knowsKeys: true },
+  ...{
+    id,
+    merchantId: 'mer',
+    branchId: 'brn_1',
+    groupId: null,
+    hasFailover: false,
+    knowsKeys: true,
+    wasExchanged: false,
+  },
   ...more,
 });
 const asked = (fleet: FleetDevice[], more: { deviceId?: string; movedFrom?: string[]; isRefund?: boolean } = {}) =>

@@ -11,6 +11,8 @@ export interface FleetDevice {
   hasFailover: boolean;
   /** It knows idempotency keys and can be asked for one. */
   knowsKeys: boolean;
+  /** Another module was adopted in it since the restore: the keys that this one knows are none of the one before. */
+  wasExchanged: boolean;
 }
 
 /** A receipt whose fate since the copy is not known. */
@@ -47,8 +49,8 @@ export class Reach {
   }
 
   /**
-   * Registers that may have it and would not say so by themselves. Its own one is among them only where it knows no keys: with
-   * a key it answers the sending itself. None: nothing has to be asked. More than `MOST_REGISTERS`: not all of them.
+   * Registers that may have it and would not say so by themselves. Its own one is among them only where it knows no keys, or
+   * was exchanged: with a key it answers the sending itself. None: nothing has to be asked. More than `MOST_REGISTERS`: not all of them.
    */
   registersThatMayHave({ deviceId, movedFrom, isRefund }: CopiedReceipt): FleetDevice[] {
     const ids = new Set<string>();
@@ -56,7 +58,8 @@ export class Reach {
       for (const origin of [deviceId, ...movedFrom]) for (const id of this.from(origin)) ids.add(id);
       for (const id of movedFrom) ids.add(id);
     }
-    if (this.devices.get(deviceId)?.knowsKeys) ids.delete(deviceId);
+    const own = this.devices.get(deviceId);
+    if (own?.knowsKeys && !own.wasExchanged) ids.delete(deviceId);
     else ids.add(deviceId);
     return [...ids].flatMap((id) => this.devices.get(id) ?? []);
   }

@@ -72,6 +72,7 @@ export class RestoreChecksRepository {
        WHERE id = ANY(${[...ids]}::bigint[]) AND verdict IS NULL`;
   }
 
+  /** But for what is proven: not where a person has adopted another module meanwhile, which was the one that answered. */
   async decide(
     ids: readonly bigint[],
     verdict: 'absent' | 'present' | 'unproven',
@@ -79,7 +80,7 @@ export class RestoreChecksRepository {
   ): Promise<void> {
     await this.prisma.$executeRaw`
       UPDATE restore_checks SET verdict = ${verdict}, evidence = ${JSON.stringify(evidence)}::jsonb, seen_at = now()
-       WHERE id = ANY(${[...ids]}::bigint[])`;
+       WHERE id = ANY(${[...ids]}::bigint[]) AND (verdict IS NULL OR ${verdict} = 'present')`;
   }
 
   /** What was found of a register's counters counts for every receipt that it may have. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { forgetRegister, holdBackUnproven, writeDeviceEvent } from '#ledger';
+import { forgetRegister, holdBackUnproven, lockRestore, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
@@ -22,6 +22,7 @@ export class AdoptDevice {
   /** @throws Problem 404; 409 device_not_replaced, attempt_open */
   async execute({ caller, deviceId, reason, evidence }: DeviceCommand): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
+      await lockRestore(tx);
       const device = await lockDevice(tx, caller.merchantId, deviceId);
       refuseUnlessFree(device);
       // Another of the same app may still have a request of ours asleep in its backlog.

@@ -17,6 +17,10 @@ export interface HeldReceipt {
 const ATTEMPT = attemptMove('open', 'unknown', 'restore');
 const RECEIPT = receiptMove(['accepted', 'sending'], 'unknown', 'restore');
 
+/** Which restore holds it: that nothing was lost is said of one (apps/gateway/src/operator/restore/nothing-lost.ts). */
+const HELD_SINCE = Prisma.sql`
+  jsonb_build_object('why', ${RESTORED}::text, 'restored_at', (SELECT changed_at FROM database_identity))`;
+
 /**
  * They become unknown, each with an attempt for a person to decide: the one that was open when the copy was made, else one
  * without a sending. Their rows are locked by the caller (docs/adr/0053-compared-after-restore.md). The request of one that was open may still
@@ -30,13 +34,13 @@ export async function holdCopied(run: RunStatement, held: readonly HeldReceipt[]
     SELECT h.attempt_id, r.id, r.device_id,
            1 + (SELECT coalesce(max(a.number), 0) FROM attempts a WHERE a.receipt_id = r.id), 'unknown',
            coalesce(l.baseline, '{"terminalId": null, "journalId": null, "sequence": null, "reading": null}'),
-           '', ${HELD_BY_RESTORE}, now(), jsonb_build_object('why', ${RESTORED}::text)
+           '', ${HELD_BY_RESTORE}, now(), ${HELD_SINCE}
       FROM unnest(${made.map(({ receiptId }) => receiptId)}::text[], ${made.map(({ attemptId }) => attemptId)}::text[])
            AS h(receipt_id, attempt_id)
       JOIN receipts r ON r.id = h.receipt_id JOIN lanes l ON l.device_id = r.device_id`);
   await run(Prisma.sql`
     WITH parked AS (
-      UPDATE attempts a SET ${ATTEMPT.set}, outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('why', ${RESTORED}::text)
+      UPDATE attempts a SET ${ATTEMPT.set}, outcome = coalesce(a.outcome, '{}'::jsonb) || ${HELD_SINCE}
        WHERE a.id = ANY(${open.map(({ attemptId }) => attemptId)}::text[]) AND ${ATTEMPT.from}
       RETURNING a.device_id, a.baseline
     )
@@ -58,7 +62,8 @@ const FORGOTTEN = 'another module was adopted in it: this one cannot say what th
 
 /**
  * What was known of a register holds no more, so that its answers prove nothing of what a copy of the database holds: neither of receipts that
- * it was still to be asked for, nor of those of its own lane, which were to be sent to it under keys that it knew. A person decides them.
+ * it was still to be asked for, nor of those of its own lane, which were to be sent to it under keys that it knew. A person decides them. What is held later, out of a payment, finds the row of the register as a whole
+ * (hold-receipts.ts).
  */
 export async function doubtCompared(tx: Statements, deviceId: string): Promise<void> {
   const evidence = JSON.stringify({ why: FORGOTTEN });
@@ -74,4 +79,14 @@ export async function doubtCompared(tx: Statements, deviceId: string): Promise<v
       JOIN attempts a ON a.receipt_id = r.id AND a.id = held.attempt_id AND a.state = 'unknown'
      WHERE d.id = ${deviceId}
     ON CONFLICT (attempt_id, device_id) WHERE attempt_id IS NOT NULL DO NOTHING`;
+  await tx.$executeRaw`
+    INSERT INTO restore_checks (device_id, restored_at, method, verdict, evidence)
+    SELECT ${deviceId}, i.changed_at, 'key', 'unproven', ${evidence}::jsonb FROM database_identity i WHERE i.changed_at IS NOT NULL
+    ON CONFLICT (device_id) WHERE attempt_id IS NULL DO UPDATE SET method = excluded.method, evidence = excluded.evidence
+     WHERE restore_checks.verdict IS DISTINCT FROM 'absent'`;
+}
+
+/** Before the rows of devices: what holds and compares after a restore waits for the end of this transaction, or this for it. */
+export async function lockRestore(tx: Statements): Promise<void> {
+  await tx.$queryRaw`SELECT id FROM database_identity FOR NO KEY UPDATE`;
 }

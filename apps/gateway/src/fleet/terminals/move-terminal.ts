@@ -1,5 +1,12 @@
 import type { Prisma } from '#database';
-import { claimedElsewhereReason, forgetRegister, parkAttemptsOfTerminal, writeDeviceEvent, writeEvent } from '#ledger';
+import {
+  claimedElsewhereReason,
+  forgetRegister,
+  lockRestore,
+  parkAttemptsOfTerminal,
+  writeDeviceEvent,
+  writeEvent,
+} from '#ledger';
 
 type Tx = Prisma.TransactionClient;
 
@@ -33,6 +40,7 @@ const WHY_PARKED =
  *    register without keys is settled first, because a request of the merchant before may still be asleep in it.
  */
 export async function moveTerminal(tx: Tx, { terminalId, toMerchantId, proof }: TerminalMove): Promise<MovedTerminal> {
+  await lockRestore(tx);
   await tx.$executeRaw`
     INSERT INTO terminals (terminal_id, merchant_id) VALUES (${terminalId}, ${toMerchantId}) ON CONFLICT DO NOTHING`;
   const [held] = await tx.$queryRaw<{ merchant_id: string; held_since: Date; proof: string }[]>`

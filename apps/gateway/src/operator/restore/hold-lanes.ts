@@ -9,7 +9,7 @@ export interface RestoreStatus {
   /** Since when a person holds all lanes; null = they go. */
   lanes_held_since: string | null;
   lanes_held_by: string | null;
-  /** When the database was last found to be another one than before; null once a person has said that nothing was lost by it. */
+  /** When the database was last found, or announced, to be another one than before; of these the last by which something may be lost, as far as a person has said. */
   restored_at: string | null;
   /** False: no relay has compared the identity of this database since `restore begin`; the first that does holds what has to be held. */
   is_compared: boolean;
@@ -38,8 +38,11 @@ export class HoldLanes {
   async begin(program: Program, reason: string): Promise<{ relays: number | 'restart_them' }> {
     const by = `${program.actor}: ${reason}`;
     await this.prisma.$executeRaw`
-      INSERT INTO database_identity (identity, lanes_held_at, lanes_held_by) VALUES (${ANNOUNCED}, now(), ${by})
-      ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, lanes_held_at = coalesce(database_identity.lanes_held_at, now()),
+      INSERT INTO database_identity (identity, changed_at, lanes_held_at, lanes_held_by) VALUES (${ANNOUNCED}, now(), now(), ${by})
+      ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, changed_at = excluded.changed_at,
+                                     changed_before = CASE WHEN database_identity.identity = ${ANNOUNCED}
+                                       THEN database_identity.changed_before ELSE database_identity.changed_at END,
+                                     lanes_held_at = coalesce(database_identity.lanes_held_at, now()),
                                      lanes_held_by = excluded.lanes_held_by`;
     await this.record(program, 'lanes.hold', reason);
     return { relays: await this.endLockSessions() };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ANNOUNCED, Prisma, PrismaService, RESTORED } from '#database';
+import { ANNOUNCED, Prisma, PrismaService, RESTORED, UNPROVEN_ATTEMPT } from '#database';
 import { giveBackHeld, insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -22,7 +22,7 @@ const TRANSACTION_MS = 120_000;
  * A person answers for it that the database lost nothing: a synchronous standby was promoted, `pg_upgrade` was run. What was
  * held goes back to where it was, without a comparison: registers without keys go on from the counters that are known.
  *
- * First of all nothing is from a copy any more. What was accepted while a relay held (its row not committed yet), or comes out of a payment
+ * First of all nothing is from this copy any more; from one before it, it still is. What was accepted while a relay held (its row not committed yet), or comes out of a payment
  * later, would be held by its lane after what is given back here, and nothing would end that. A lane that holds reads the same row under
  * a lock (lane.repository.ts): it is done before this, and given back with the rest, or it finds nothing to hold. A death after the first
  * statement leaves the held as they are; the command is given again.
@@ -36,7 +36,10 @@ export class NothingLost {
 
   /** Null: no relay has compared the database since `restore begin`; it would hold anew. */
   async execute(program: Program, grounds: { reason: string; evidence: Evidence }): Promise<GivenBack[] | null> {
-    await this.prisma.$executeRaw`UPDATE database_identity SET changed_at = NULL WHERE identity <> ${ANNOUNCED}`;
+    // Said once of each change: where it is said again, what is left of the first time is done.
+    await this.prisma.$executeRaw`
+      UPDATE database_identity SET nothing_lost_at = changed_at, changed_at = changed_before, changed_before = NULL
+       WHERE identity <> ${ANNOUNCED} AND changed_at IS NOT NULL AND (nothing_lost_at IS NULL OR changed_at > nothing_lost_at)`;
     if (await this.isAnnounced()) return null;
     const merchants = await this.prisma.$queryRaw<{ id: string }[]>`
       SELECT DISTINCT d.merchant_id AS id FROM restore_checks c JOIN devices d ON d.id = c.device_id ORDER BY 1`;
@@ -79,17 +82,24 @@ export class NothingLost {
   }
 
   /**
-   * Not those that were being sent to a register without keys: the copy is exact, and still does not say what became of them. Nor those
-   * whose key went with a module that was exchanged since.
+   * What this restore holds; those of before have none of its own noted. Not those that were being sent to a register without keys: the copy is exact, and still does not say what became of them. Nor those
+   * whose key went with a module that was exchanged since, be it of a sending before.
    */
   private async receiptsBack(tx: Tx, merchantId: string, resolution: Record<string, unknown>): Promise<number> {
     const attempts = await tx.$queryRaw<{ id: string }[]>`
-      SELECT DISTINCT a.id FROM attempts a JOIN restore_checks c ON c.attempt_id = a.id JOIN receipts r ON r.id = a.receipt_id
-       WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND a.state = 'unknown'
-         AND (length(a.request) = 0
-              OR (a.baseline ->> 'journalId' IS NOT NULL
-                  AND NOT EXISTS (SELECT FROM restore_checks own
-                                   WHERE own.attempt_id = a.id AND own.device_id = a.device_id AND own.verdict = 'unproven')))`;
+      SELECT DISTINCT held.id
+        FROM attempts held JOIN restore_checks c ON c.attempt_id = held.id JOIN receipts r ON r.id = held.receipt_id
+       CROSS JOIN database_identity i
+       CROSS JOIN LATERAL (
+         SELECT length(held.request) = 0 AND NOT EXISTS (
+                  SELECT FROM attempts a WHERE a.receipt_id = r.id AND a.id <> held.id AND ${UNPROVEN_ATTEMPT}) AS was_never_sent,
+                held.baseline ->> 'journalId' IS NOT NULL OR length(held.request) = 0 AS has_key,
+                EXISTS (SELECT FROM restore_checks own
+                         WHERE own.attempt_id = held.id AND own.device_id = held.device_id AND own.verdict = 'unproven') AS was_exchanged
+       ) it
+       WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND held.state = 'unknown'
+         AND (it.was_never_sent OR (it.has_key AND NOT it.was_exchanged))
+         AND coalesce((held.outcome ->> 'restored_at')::timestamptz = i.nothing_lost_at, true)`;
     const ids = attempts.map(({ id }) => id);
     return giveBackHeld(tx, ids, resolution);
   }
