@@ -94,8 +94,10 @@ describe.each(PROVIDERS)('%s', (provider, secrets, others, payment) => {
       ...[422, [[`/settings/${name}`, 'secret_required']]],
     ]);
     expect(await rowOf(provider)).toEqual(before);
-    await fixture.pay(payment);
-    expect(foreign.received).toEqual([]);
+    const { body } = await fixture.pay(payment);
+    // A payment of another test, for whose account the address counted, may be asked about there until it is given up.
+    expect(foreign.everything).not.toContain(body.id);
+    expect(Object.values(secrets).filter((secret) => foreign.everything.includes(secret))).toEqual([]);
   });
 
   it('422 address_not_allowed for a host that the operator does not list, also with the secret', async () => {
