@@ -1,5 +1,7 @@
 // Promise: events of sandboxes stand in the month in which they happened, however many there are: they keep no month from being made, and leave with theirs.
-import { newReceiptEventId } from '#ledger';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { dateSandboxEvents, newReceiptEventId } from '#ledger';
 import { firstIdAt, newId, newIdOf } from '#runtime';
 import { at, closeAged, keeper, monthAt, openAged, partitions, run, suffix } from './testing/aged-partitions.js';
 
@@ -84,4 +86,67 @@ test('while a copy that was put back is numbered anew, they stay where they are'
   await at.owner.query(`INSERT INTO event_renumberings (below, last) VALUES ('5', 5)`);
   await keeper().run();
   expect((await run({ text: `SELECT 1 FROM events WHERE id >= 'evt_t'`, values: [] } as never)).length).toBe(3);
+});
+
+/** Deliveries whose event is found, and those whose event is not. */
+async function deliveriesFound(): Promise<{ found: number; lost: number }> {
+  const { rows } = await at.owner.query<{ found: number; lost: number }>(
+    `SELECT count(e.id)::int4 AS found, (count(*) - count(e.id))::int4 AS lost
+       FROM webhook_deliveries d LEFT JOIN events e ON e.position = d.event_position AND e.id = d.event_id`,
+  );
+  return rows[0] ?? { found: -1, lost: -1 };
+}
+
+const DELIVER = `
+  INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url)
+  VALUES ($1, $2, 'whk_live', $3, $4, 'receipt.accepted', 'rcp_test_1', 'https://a.example')`;
+
+/** What a gateway does before it reads the events that it delivers. */
+const CHOOSERS: [by: string, before: string][] = [
+  [
+    'a planner that begins with its merchant',
+    `INSERT INTO webhook_cursors (merchant_id, position) VALUES ('${SANDBOX}', 0)`,
+  ],
+  [
+    'a planner',
+    `COMMIT; INSERT INTO webhook_cursors (merchant_id, position) VALUES ('${SANDBOX}', 0);
+     BEGIN; SELECT FROM webhook_cursors WHERE merchant_id = '${SANDBOX}' FOR UPDATE`,
+  ],
+  ['a replay', 'SELECT may_choose_events()'],
+];
+
+test.each(CHOOSERS)('%s that has read an event finds it again when its delivery is to be sent', async (_, before) => {
+  const { position, id } = await acceptedBefore(1, 0);
+  const gateway = new pg.Client({ connectionString: at.database.url });
+  await gateway.connect();
+  try {
+    await gateway.query('BEGIN');
+    await gateway.query(before);
+    const { rows } = await gateway.query('SELECT id FROM events WHERE position = $1', [position]);
+    expect(rows).toEqual([{ id }]);
+    // Gives way, or waits for the gateway's end.
+    const dated = dateSandboxEvents(run).catch((error: unknown) => error);
+    await Promise.race([dated, delay(1_000)]);
+    await gateway.query(DELIVER, [newId('dlv'), SANDBOX, position, id]);
+    await gateway.query('COMMIT');
+    await dated;
+  } finally {
+    await gateway.end();
+  }
+  expect(await deliveriesFound()).toEqual({ found: 1, lost: 0 });
+  await keeper().run();
+  expect(await standIn()).toEqual({ [suffix(0)]: 1 });
+  expect(await deliveriesFound()).toEqual({ found: 1, lost: 0 });
+});
+
+test('a merchant whose planner is at work keeps the events of no other one behind all months', async () => {
+  await acceptedBefore(1, 0);
+  await at.owner.query(`UPDATE events SET merchant_id = 'mer_test_2' WHERE merchant_id = $1`, [SANDBOX]);
+  await at.owner.query(`INSERT INTO webhook_cursors (merchant_id, position) VALUES ('mer_test_2', 0)`);
+  const { id } = await acceptedBefore(1, -1);
+  await at.programs.query(`BEGIN; SELECT FROM webhook_cursors WHERE merchant_id = 'mer_test_2' FOR UPDATE`);
+  await keeper({ tries: 2 }).run();
+  await at.programs.query('COMMIT');
+  const { rows } = await at.owner.query('SELECT id FROM events WHERE merchant_id = $1', [SANDBOX]);
+  expect(rows).toEqual([{ id: id.replace('evt_test_', 'evt_') }]);
 });

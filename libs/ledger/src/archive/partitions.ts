@@ -40,7 +40,7 @@ export async function dateSandboxEvents(run: RunStatement): Promise<boolean> {
   if (found.length === 0) return false;
   const positions = found.map(({ position }) => position);
   const [row] = await run<{ dated: number }>(Prisma.sql`SELECT date_sandbox_events(${positions}::bigint[]) AS dated`);
-  return (row?.dated ?? 0) === DATED_AT_ONCE;
+  return found.length === DATED_AT_ONCE && (row?.dated ?? 0) > 0;
 }
 
 /** @returns `released`: there may be more; `none`: nothing is old enough; `held`: too much of a month may not leave */
