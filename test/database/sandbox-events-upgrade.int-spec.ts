@@ -1,10 +1,12 @@
 // Promise: an installation with sandboxes, whose events a release before named behind all months, gets its events in partitions, and sandboxes sell meanwhile.
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
 import { newIdOf } from '#runtime';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 const FIRST = '20261126060000_events_position_id';
+const DATED = '20261126060050_sandbox_events_dated_before';
 const BOUND = '20261126060100_event_partitions_bound';
 
 /** As programs of that release name the event of a receipt. */
@@ -68,4 +70,52 @@ test('where events are partitions already, these migrations leave them to the ke
   await migrateWhile(() => true);
   expect(await ids()).toEqual([id]);
   expect(await triggers()).toEqual([]);
+});
+
+/** Sandboxes' events among those of others, as they are after years. */
+async function happened(count: number): Promise<void> {
+  await owner.query(
+    `INSERT INTO events (id, merchant_id, type, subject_id, data)
+     SELECT CASE n % 2 WHEN 0 THEN 'evt_01ka' ELSE 'evt_test_01ka' END || lpad(n::text, 22, '0'), 'mer_test_' || n % 3, 'receipt.accepted', 'rcp_test_' || n, '{}'
+       FROM generate_series(1, $1::int4) AS n`,
+    [count],
+  );
+}
+
+const undated = async (): Promise<number> =>
+  (await owner.query<{ n: number }>(`SELECT count(*)::int4 AS n FROM events WHERE id LIKE 'evt\\_test\\_%'`)).rows[0]
+    ?.n ?? -1;
+
+test('those that were there before are dated in pieces: readers of events wait for none of it', async () => {
+  await migrateWhile((name) => name < FIRST);
+  await happened(7_001);
+  await migrateWhile((name) => name < DATED);
+  const transactions = async (): Promise<number> =>
+    (await owner.query<{ n: number }>('SELECT count(DISTINCT xmin::text)::int4 AS n FROM events')).rows[0]?.n ?? -1;
+  expect([await undated(), await transactions()]).toEqual([3_501, 1]);
+  await migrateWhile((name) => name <= DATED);
+  expect([await undated(), await transactions()]).toEqual([0, 5]);
+});
+
+test('an event that a planner has read keeps its id until the deliveries of it are there', async () => {
+  await migrateWhile((name) => name < FIRST);
+  const id = await happen();
+  await migrateWhile((name) => name < DATED);
+  await owner.query(`
+    INSERT INTO webhook_endpoints (id, merchant_id, url, events) VALUES ('whk_1', 'mer_test_1', 'https://a.example', '{*}');
+    INSERT INTO webhook_cursors (merchant_id, position) VALUES ('mer_test_1', 0)`);
+  await owner.query(`BEGIN; SELECT FROM webhook_cursors WHERE merchant_id = 'mer_test_1' FOR UPDATE`);
+  expect(await ids()).toEqual([id]);
+  const migrated = migrateWhile((name) => name <= DATED);
+  await Promise.race([migrated, delay(1_500)]);
+  await owner.query(
+    `INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url)
+     SELECT 'dlv_1', merchant_id, 'whk_1', position, $1, type, subject_id, 'https://a.example' FROM events`,
+    [id],
+  );
+  await owner.query('COMMIT');
+  await migrated;
+  const { rows } = await owner.query('SELECT event_id FROM webhook_deliveries');
+  expect(rows).toEqual([{ event_id: id.replace('evt_test_', 'evt_') }]);
+  expect(await ids()).toEqual([id.replace('evt_test_', 'evt_')]);
 });

@@ -1,4 +1,4 @@
--- Events are partitions by now: the trigger stands on the first one alone, in which no such id comes to stand any more.
+-- Events are partitions by now: the trigger stands on the first one alone, in which no such id comes to stand any more. What filled those before goes with it.
 -- contract: 20261126060040_sandbox_events_dated
 DO $$
 BEGIN
@@ -7,3 +7,4 @@ BEGIN
   END IF;
 END $$;
 DROP FUNCTION IF EXISTS date_sandbox_event();
+DROP PROCEDURE IF EXISTS date_sandbox_events_before();
