@@ -120,3 +120,31 @@ test('what is late for the OFD is counted, but not in sandboxes, however much of
   );
   expect(counted).toBe(2);
 });
+
+test('the registers of sandboxes are passed over in one step, however many of them have something late', async () => {
+  const scans = async (): Promise<number> =>
+    (
+      await rows.one<{ scans: number }>(
+        `SELECT sum(idx_scan)::int4 AS scans FROM pg_stat_xact_all_tables WHERE relname LIKE 'receipts%'`,
+      )
+    ).scans;
+  const steps = async (): Promise<number> => {
+    await rows.sql.query('BEGIN');
+    const before = await scans();
+    await rows.sql.query('SELECT unsent_of_live(now(), 100)');
+    const after = await scans();
+    await rows.sql.query('COMMIT');
+    return after - before;
+  };
+  const ids = [1, 2, 3, 4, 5].map((n) => `dev_test_01ka${n}`);
+  await rows.sql.query(
+    `INSERT INTO devices (id, merchant_id, branch_id, name, transport, api_key_sealed, profile, state)
+     SELECT id, 'mer_test_1', 'brn_2', id, 'emulated', '', '{}', 'online' FROM unnest($1::text[]) AS id`,
+    [ids],
+  );
+  const [first = '', ...others] = ids;
+  await createUnsent(first, -100);
+  const ofOne = await steps();
+  for (const id of others) await createUnsent(id, -100);
+  expect(await steps()).toBe(ofOne);
+});
