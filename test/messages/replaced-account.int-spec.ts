@@ -47,3 +47,19 @@ test('a refusal of the key before, which comes after the new one was set, disabl
   expect(await isEnabled(account)).toBe(true);
   expect(await rig.events('message.account_disabled')).toEqual([]);
 });
+
+test('a message that may have gone out by an account that was deleted since is not sent again by the next one', async () => {
+  const sms = await rig.provider('eskiz');
+  const account = await rig.smsAccount(sms);
+  const id = await rig.sold({});
+  const [asked, wish] = [`/v1/receipts/${id}/messages`, { channel: 'sms', to: '+998932223355' }];
+  sms.faults = ['drop_answer'];
+  const first = await rig.ask('POST', asked, wish);
+  await rig.until(id, ['unclear']);
+  expect((await rig.ask('DELETE', `/v1/message-accounts/${account}`)).status).toBe(204);
+  await rig.smsAccount(sms);
+  const again = await rig.ask('POST', asked, wish);
+  expect([again.status, again.body.id, again.body['state']]).toEqual([202, first.body.id, 'unclear']);
+  expect(await rig.messagesOf(id)).toHaveLength(1);
+  expect(sms.taken.filter(({ to }) => to === '998932223355')).toHaveLength(1);
+});

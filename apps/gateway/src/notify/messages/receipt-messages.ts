@@ -61,11 +61,8 @@ export class ReceiptMessages {
       // Two at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${account.id} FOR NO KEY UPDATE`;
       await admit?.(tx, hash);
-      // One that waits for an account that was deleted since is never sent.
-      const of = { receiptId, channel: body.channel, addressHash: hash, accountId: account.id };
-      const waiting = await tx.message.findFirst({
-        where: { ...of, source, state: { in: ['pending', 'sending', 'unclear'] } },
-      });
+      const of = { receiptId, channel: body.channel, addressHash: hash, source };
+      const waiting = await tx.message.findFirst({ where: { ...of, OR: standing(account.id) } });
       if (waiting) return waiting.id;
       const stopped = await tx.suppression.findFirst({
         where: { merchantId, channel: body.channel, addressHash: hash },
@@ -145,6 +142,11 @@ export class ReceiptMessages {
     if (!chat) throw fault('/to', 'invalid_value', 'No buyer has proven this phone to the bot.');
     return this.book.openChat(chat.id, chat.chatSealed);
   }
+}
+
+/** One that waits for an account that was deleted since is never sent; one that it has tried to send may have arrived. */
+function standing(accountId: string): Prisma.MessageWhereInput[] {
+  return [{ state: { in: ['sending', 'unclear'] } }, { state: 'pending', accountId }];
 }
 
 /** @throws Problem 422 */
