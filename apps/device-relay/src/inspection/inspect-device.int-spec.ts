@@ -217,3 +217,13 @@ test('a device that dialled in is admitted, and gets nothing, where another merc
   const events = await prisma.event.findMany({ where: { OR: [{ subjectId: id }, { merchantId: holder }] } });
   expect(events.map(({ type }) => type).sort()).toEqual(['device.claimed_elsewhere', 'device.terminal_contested']);
 });
+
+test('two relays that ask a device at the same time admit it once', async () => {
+  const admit = new AdmitLinkedDevice(inspector, rows, createLogger('relay', 'silent'));
+  const id = await device({ state: 'unreachable', stateReason: 'waiting for enrolment' });
+  await Promise.all([admit.execute(id), admit.execute(id), admit.execute(id)]);
+  expect(await prisma.device.findUnique({ where: { id } })).toMatchObject({ state: 'online' });
+  expect((await prisma.event.findMany({ where: { subjectId: id } })).map(({ type }) => type)).toEqual([
+    'device.online',
+  ]);
+});

@@ -41,8 +41,9 @@ type InspectDependencies = [InspectionRepository, RelaySettings, Links, Emulated
     },
     {
       provide: AdmitWhenLinked,
-      inject: [Links, AdmitLinkedDevice, LOGGER],
-      useFactory: (links: Links, admit: AdmitLinkedDevice, logger: Logger) => new AdmitWhenLinked(links, admit, logger),
+      inject: [Links, AdmitLinkedDevice, SETTINGS_TOKEN, LOGGER],
+      useFactory: (links: Links, admit: AdmitLinkedDevice, { STOP_DEADLINE_MS }: RelaySettings, logger: Logger) =>
+        new AdmitWhenLinked(links, admit, STOP_DEADLINE_MS, logger),
     },
   ],
   exports: [AdmitWhenLinked],

@@ -55,7 +55,8 @@ export class InspectionRepository {
 
   /**
    * What a device that waited for its link has stated about itself; it may take receipts now. A terminal that was another
-   * merchant's is settled first where there are no keys.
+   * merchant's is settled first where there are no keys. Of two relays that asked it at the same time the first is right: the other one
+   * changes nothing and announces nothing.
    */
   async admit(
     { id: deviceId, merchantId }: { id: string; merchantId: string },
@@ -75,7 +76,7 @@ export class InspectionRepository {
                  business = ${JSON.stringify(business)}::jsonb, reading = ${JSON.stringify(reading)}::jsonb,
                  reading_at = now(), last_seen_at = now(), state = ${state}::device_state, state_reason = ${reason},
                  state_since = now()
-           WHERE id = ${deviceId} AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced')
+           WHERE id = ${deviceId} AND terminal_id IS NULL AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced')
           RETURNING id, merchant_id
         ), lane AS (${settleFirstWhereProven({ terminalId, journalId })})
         ${deviceEvents(state, reason)}`;
