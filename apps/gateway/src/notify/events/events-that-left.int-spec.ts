@@ -144,7 +144,8 @@ test('cursors of clients, of the planner and deliveries that wait go on where th
   await expect(page(busy.id, inTheMiddle.cursor)).rejects.toMatchObject({ errors: [{ pointer: '/cursor' }] });
   expect((await page(busy.id)).ids).toEqual([...old.busy.slice(2), ...newer]);
 
-  const due = await new DeliveryRepository(prisma).due(waiting.endpoint, 10);
+  const at = await prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: waiting.endpoint } });
+  const due = await new DeliveryRepository(prisma).due(at, 10);
   expect(due.map(({ id }) => id)).toEqual(expect.arrayContaining(old.waiting));
 
   const [gone] = await prisma.webhookDelivery.findMany({

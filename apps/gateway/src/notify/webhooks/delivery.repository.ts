@@ -36,6 +36,7 @@ const NO_TRACE_PARENT = Prisma.sql`NULL`;
 /** What one try came to, as it is kept. */
 export interface AttemptRecord {
   deliveryId: string;
+  endpointId: string;
   /** Where it was sent; null: nowhere. */
   url: string | null;
   number: number;
@@ -78,15 +79,21 @@ export class DeliveryRepository {
   }
 
   /**
-   * The next ones that may go: of each subject only the first that is undelivered.
+   * The next ones that may go: of each subject only the first that is undelivered. None once the endpoint was moved: the next one that
+   * claims it sends to the new address.
    * @param except subjects of which one is under way
    */
-  due(endpointId: string, limit: number, except: readonly string[] = []): Promise<DueDelivery[]> {
+  due(
+    { id: endpointId, url }: Pick<ClaimedEndpoint, 'id' | 'url'>,
+    limit: number,
+    except: readonly string[] = [],
+  ): Promise<DueDelivery[]> {
     return this.prisma.$queryRaw<DueDelivery[]>`
       SELECT d.id AS delivery_id, d.url, d.attempt_count, e.position, e.id, e.merchant_id, e.type, e.subject_id, e.data,
              e.created_at, ${isTracing() ? TRACE_PARENT : NO_TRACE_PARENT} AS trace_parent
         FROM webhook_deliveries d JOIN events e ON e.position = d.event_position AND e.id = d.event_id
-       WHERE d.endpoint_id = ${endpointId} AND d.state = 'pending' AND d.due_at <= now()
+       WHERE EXISTS (SELECT FROM webhook_endpoints WHERE id = ${endpointId} AND url = ${url})
+         AND d.endpoint_id = ${endpointId} AND d.state = 'pending' AND d.due_at <= now()
          AND d.subject_id <> ALL(${[...except]}::text[])
          AND NOT EXISTS (SELECT FROM webhook_deliveries before
                           WHERE before.endpoint_id = ${endpointId} AND before.subject_id = d.subject_id
@@ -94,7 +101,10 @@ export class DeliveryRepository {
        ORDER BY d.due_at, d.sequence LIMIT ${limit}`;
   }
 
-  /** The try and what follows from it, together; tries that end at the same moment share their statement. */
+  /**
+   * The try and what follows from it, together; tries that end at the same moment share their statement. What the receiver before has
+   * answered after its endpoint was moved is kept as a try, and nothing follows from it: the new one has not been asked.
+   */
   async record(attempt: AttemptRecord, after: AfterAttempt): Promise<void> {
     await this.records.one({ attempt, after });
   }
@@ -104,22 +114,24 @@ export class DeliveryRepository {
     const rows = group.map(rowOf).sort((one, other) => (one.delivery_id < other.delivery_id ? -1 : 1));
     await this.prisma.$executeRaw`
       WITH given AS (
-        SELECT * FROM json_to_recordset(${storableJson(JSON.stringify(rows))}::json) AS g(
-          delivery_id text, url text, number int, duration_ms int, outcome text, http_status int, answer text, state delivery_state,
-          is_retry boolean, delay_seconds float8)
+        SELECT g.*, coalesce((SELECT e.kind = 'callback' OR e.url = g.url FROM webhook_endpoints e WHERE e.id = g.endpoint_id), true)
+                    AS counts
+          FROM json_to_recordset(${storableJson(JSON.stringify(rows))}::json) AS g(
+          delivery_id text, endpoint_id text, url text, number int, duration_ms int, outcome text, http_status int, answer text,
+          state delivery_state, is_retry boolean, delay_seconds float8)
       ), tried AS (
         INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome, http_status, answer)
         SELECT delivery_id, number, duration_ms, outcome, http_status, answer FROM given
         ON CONFLICT DO NOTHING
       ), moved AS (
         UPDATE webhook_deliveries d
-           SET state = g.state, attempt_count = greatest(d.attempt_count, g.number),
+           SET state = CASE WHEN g.counts THEN g.state ELSE d.state END, attempt_count = greatest(d.attempt_count, g.number),
                last_http_status = g.http_status, url = coalesce(g.url, d.url),
-               finished_at = CASE WHEN g.state <> 'pending' THEN now() END,
-               due_at = now() + make_interval(secs => g.delay_seconds)
+               finished_at = CASE WHEN g.counts AND g.state <> 'pending' THEN now() END,
+               due_at = CASE WHEN g.counts THEN now() + make_interval(secs => g.delay_seconds) ELSE d.due_at END
           FROM given g
          WHERE d.id = g.delivery_id AND d.state = 'pending'
-        RETURNING d.endpoint_id, d.subject_id, d.sequence, d.due_at, g.is_retry
+        RETURNING d.endpoint_id, d.subject_id, d.sequence, d.due_at, g.is_retry AND g.counts AS is_retry
       )
       UPDATE webhook_deliveries d SET due_at = greatest(d.due_at, moved.due_at) FROM moved
        WHERE moved.is_retry AND d.endpoint_id = moved.endpoint_id AND d.subject_id = moved.subject_id
@@ -174,6 +186,7 @@ interface Tried {
 function rowOf({ attempt, after }: Tried): { delivery_id: string } & Record<string, unknown> {
   return {
     delivery_id: attempt.deliveryId,
+    endpoint_id: attempt.endpointId,
     url: attempt.url,
     number: attempt.number,
     duration_ms: attempt.durationMs,

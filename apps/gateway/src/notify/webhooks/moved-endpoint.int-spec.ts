@@ -1,4 +1,4 @@
-// Promise: an endpoint that was moved is judged by its new receiver alone: neither the days that the one before was away nor what it still answers disable it.
+// Promise: an endpoint that was moved is served and judged by its new receiver alone: neither the days that the one before was away nor what it still answers decide anything.
 import type { ServerResponse } from 'node:http';
 import { parseCidr } from '#outgoing';
 import { newId } from '#runtime';
@@ -87,4 +87,54 @@ test('410 of the receiver before, which answers after the move, disables nothing
   expect(data.find(({ event_id: of }) => of === event)?.url).toBe(`${after.url}/`);
   expect(await ask('GET', `/${id}`)).toMatchObject({ enabled: true });
   expect((await fixture.audited(id)).map(({ action }) => action)).toEqual(['webhook.create', 'webhook.change']);
+});
+
+const stateOf = (
+  id: string,
+  event: string,
+): Promise<{ state: string; url: string; is_due: boolean; tried: number }[]> =>
+  fixture.prisma.$queryRaw`
+    SELECT state::text, url, due_at <= now() AS is_due,
+           (SELECT count(*)::int4 FROM webhook_attempts t WHERE t.delivery_id = d.id) AS tried
+      FROM webhook_deliveries d WHERE endpoint_id = ${id} AND event_id = ${event}`;
+
+test.each([200, 503])(
+  '%i of the receiver before, which comes after the move, ends and postpones nothing, and nothing more goes there',
+  async (status) => {
+    const [heldBefore, heldAfter]: [ServerResponse[], ServerResponse[]] = [[], []];
+    const before = await receiver((_received, response) => void heldBefore.push(response));
+    const after = await receiver((_received, response) => void heldAfter.push(response));
+    const { id } = await ask('POST', '', { url: before.url });
+    // One at a time: the others follow when the first is answered.
+    await fixture.prisma.$executeRaw`UPDATE webhook_endpoints SET concurrency = 1 WHERE id = ${id}`;
+    const [first, ...others] = [await publish(), await publish(), await publish()];
+    await untilTrue(() => heldBefore.length === 1);
+    await ask('PATCH', `/${id}`, { url: after.url });
+    await untilTrue(() => heldAfter.length === 1);
+    heldBefore[0]?.writeHead(status).end();
+    await untilTrue(async () => (await stateOf(id, first))[0]?.tried === 1);
+    expect(await stateOf(id, first)).toMatchObject([{ state: 'pending', is_due: true }]);
+    for (const held of heldAfter) held.writeHead(200).end();
+    after.answer = (_received, response) => void response.writeHead(200).end();
+    for (const event of [first, ...others]) {
+      await untilTrue(async () => (await stateOf(id, event))[0]?.state === 'delivered');
+      expect(await stateOf(id, event)).toMatchObject([{ url: `${after.url}/` }]);
+      expect(after.received.some((received) => received.event.id === event)).toBe(true);
+    }
+    expect(before.received).toHaveLength(1);
+    await ask('PATCH', `/${id}`, { enabled: false });
+  },
+);
+
+test('what the receiver before has refused goes to the new one at once', async () => {
+  const before = await receiver((_received, response) => void response.writeHead(500).end());
+  const after = await receiver();
+  const { id } = await ask('POST', '', { url: before.url });
+  const event = await publish();
+  await untilTrue(async () => (await stateOf(id, event))[0]?.tried === 1);
+  await fixture.prisma
+    .$executeRaw`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE endpoint_id = ${id}`;
+  await ask('PATCH', `/${id}`, { url: after.url });
+  await untilTrue(async () => (await stateOf(id, event))[0]?.state === 'delivered');
+  expect(after.received.map((received) => received.event.id)).toEqual([event]);
 });

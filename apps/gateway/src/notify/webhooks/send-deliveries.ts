@@ -103,7 +103,7 @@ export class SendDeliveries {
       const room = capacityOf(turn, this.places.free);
       if (mayBegin && !isDrained && room > 0) {
         const wanted = isProbing(turn) ? 1 : room * turn.endpoint.batch_size;
-        const due = await this.deliveries.due(turn.endpoint.id, wanted, [...underWay.values()].flat());
+        const due = await this.deliveries.due(turn.endpoint, wanted, [...underWay.values()].flat());
         const begun = await this.begin(turn, due, room);
         isDrained = begun < wanted && begun === due.length;
       }
@@ -119,7 +119,7 @@ export class SendDeliveries {
   /** @returns how many deliveries are on their way; what does not fit stays due */
   private async begin(turn: Turn, due: readonly DueDelivery[], room: number): Promise<number> {
     if (turn.secrets.length === 0) {
-      await this.giveUpUnsigned(due);
+      await this.giveUpUnsigned(turn.endpoint, due);
       return due.length;
     }
     const batches = batchesOf(turn, due).slice(0, room);
@@ -136,11 +136,11 @@ export class SendDeliveries {
   }
 
   /** Only callbacks of receipts that are older than the rule that one must have been shown the secret first. */
-  private async giveUpUnsigned(due: readonly DueDelivery[]): Promise<void> {
+  private async giveUpUnsigned({ id: endpointId }: ClaimedEndpoint, due: readonly DueDelivery[]): Promise<void> {
     const answer = 'the secret that signs callbacks has never been shown';
     const attempts = due.map(({ delivery_id: deliveryId, attempt_count: tried }) => {
       const nothing = { url: null, durationMs: 0, outcome: 'not_sent', httpStatus: null };
-      const attempt = { deliveryId, number: tried + 1, ...nothing, answer };
+      const attempt = { deliveryId, endpointId, number: tried + 1, ...nothing, answer };
       return this.deliveries.record(attempt, { kind: 'given_up' });
     });
     await Promise.all(attempts);
@@ -191,7 +191,7 @@ export class SendDeliveries {
   ): Promise<void> {
     const records = due.map(({ delivery_id: deliveryId, attempt_count: tried }) => {
       const number = tried + 1;
-      const attempt = { deliveryId, url, number, durationMs, ...recordOf(answer) };
+      const attempt = { deliveryId, endpointId: endpoint.id, url, number, durationMs, ...recordOf(answer) };
       return this.deliveries.record(attempt, afterwards(result, { endpoint, number, answer }));
     });
     await Promise.all(records);

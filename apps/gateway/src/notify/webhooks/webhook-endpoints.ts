@@ -41,9 +41,11 @@ export interface NewSecretView {
 type WebhookRow = Prisma.WebhookEndpointGetPayload<object>;
 
 const MAX_ENDPOINTS = 50;
+/** A change is one short transaction, whatever has failed. */
+const MAX_DUE_AT_ONCE = 5_000;
 const DEFAULT_OVERLAP_HOURS = 24;
 const EVERYTHING = ['*'];
-/** Whatever waits is due at once, and old failures count no more. */
+/** Old failures count no more; what waits is due at once (`endBackOff`). */
 const ANEW = { dueAt: new Date(0), failingSince: null, failures: 0, blockedUntil: null };
 
 /** Receivers of a merchant's events. */
@@ -110,6 +112,7 @@ export class WebhookEndpoints {
         ...switched(row, patch.enabled),
       });
       const changed = await tx.webhookEndpoint.update({ where: { id }, data });
+      if (data.dueAt === ANEW.dueAt) await endBackOff(tx, id);
       const view = webhookView(changed);
       const isMoved = url !== undefined && new URL(url).origin !== new URL(row.url).origin;
       const signedAnew = isMoved ? { secret: (await this.secrets.replace(tx, id, 0)).secret } : {};
@@ -184,6 +187,16 @@ export async function lockWebhook(tx: Prisma.TransactionClient, merchantId: stri
   const row = await tx.webhookEndpoint.findFirst({ where: { ...ownOf(merchantId), id } });
   if (!row) throw notFound('webhook');
   return row;
+}
+
+/** What failed before it begins anew waits no longer; of very many those that were due first. What is just being recorded keeps its time. */
+async function endBackOff(tx: Prisma.TransactionClient, endpointId: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE webhook_deliveries SET due_at = now()
+     WHERE id = ANY (ARRAY(SELECT id FROM webhook_deliveries
+                            WHERE endpoint_id = ${endpointId} AND state = 'pending' AND due_at > now()
+                            ORDER BY due_at LIMIT ${MAX_DUE_AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED))
+       AND state = 'pending'`;
 }
 
 function ownOf(merchantId: string): { merchantId: string; kind: 'endpoint'; deletedAt: null } {

@@ -269,7 +269,8 @@ const RECORDED_ATTEMPTS = await recordedInGroup((prisma) =>
   new DeliveryRepository(prisma).record(
     {
       deliveryId: DELIVERY_ID,
-      url: null,
+      endpointId: ENDPOINT.id,
+      url: ENDPOINT.url,
       number: 2,
       durationMs: 1,
       outcome: 'timeout',
@@ -301,7 +302,7 @@ const OF_PROGRAMS: typeof STATEMENTS = {
     ),
   },
   'deliveries that are due': {
-    statement: recorded((prisma) => new DeliveryRepository(prisma).due('whk_7', 64)),
+    statement: recorded((prisma) => new DeliveryRepository(prisma).due(ENDPOINT, 64)),
     most: ROWS / 900 + 1,
   },
   'an endpoint that is released': {
