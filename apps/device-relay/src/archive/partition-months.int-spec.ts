@@ -231,7 +231,7 @@ test('no lock is made stronger while it is held: what refers to another table lo
   }
 });
 
-test('a statement that took too long with both tables shut is not tried again in its round', async () => {
+test('a statement that took too long with both tables shut is not tried again for its table in its round', async () => {
   const admin = new pg.Client({ connectionString: at.database.adminUrl });
   await admin.connect();
   await admin.query(`
@@ -243,6 +243,8 @@ test('a statement that took too long with both tables shut is not tried again in
     END $$;
     CREATE EVENT TRIGGER take_long ON ddl_command_end EXECUTE FUNCTION take_long()`);
   await expect(keeper({ tries: 3 }).run()).rejects.toThrow('statement timeout');
-  expect((await admin.query(`SELECT nextval('times')::int4 AS n`)).rows).toEqual([{ n: 2 }]);
+  expect((await admin.query(`SELECT nextval('times')::int4 AS n`)).rows).toEqual([
+    { n: PARTITIONED_TABLES.length + 1 },
+  ]);
   await admin.end();
 });
