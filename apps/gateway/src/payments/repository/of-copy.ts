@@ -1,11 +1,10 @@
-import { ANNOUNCED, Prisma } from '#database';
+import { Prisma } from '#database';
 
 /**
  * When the database was put back from a copy last, or that was announced. What is older may have gone on in the time that is lost: its
  * provider may have been asked for money, or for money back, without a trace here (docs/adr/0053-compared-after-restore.md).
  */
-const PUT_BACK_AT = Prisma.sql`
-  (SELECT CASE WHEN i.identity = ${ANNOUNCED} THEN i.lanes_held_at ELSE i.changed_at END FROM database_identity i)`;
+const PUT_BACK_AT = Prisma.sql`(SELECT i.changed_at FROM database_identity i)`;
 
 /** Of payment `p`. */
 export const IS_OF_COPY = Prisma.sql`coalesce(p.created_at <= ${PUT_BACK_AT}, false)`;
