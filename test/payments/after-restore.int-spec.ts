@@ -91,11 +91,57 @@ it('a card that was charged in the lost time is not charged again', async () => 
   expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1 }]);
 });
 
-it('one that the provider does not know is declined, and its receipt cancelled', async () => {
-  await fixture.faults({ fault: 'error_before', rate: 1, path: '/payment/hold' });
-  const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' }, { prefer: 'wait=0' });
+/** Accepted, and its provider did not answer when the payment was to be made known there. */
+async function unprepared(payment: Record<string, unknown>, path: string): Promise<string> {
+  await fixture.faults({ fault: 'error_before', rate: 1, path });
+  const { body } = await fixture.pay(payment, { prefer: 'wait=0' });
   await fixture.until(body.id, { status: 'created' });
   await putBack();
   await fixture.faults();
+  return body.id;
+}
+
+it('one that its provider does not know is declined, and its receipt cancelled', async () => {
+  const { body } = await fixture.pay(CLICK);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await fixture.atProvider(body.id, { forget: true });
+  await putBack();
+  await asAccepted(body.id);
   await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
+});
+
+it('one that can neither be found nor be asked for anew without a second hold is declined', async () => {
+  const id = await unprepared({ provider: 'multicard', token: 'token-0001' }, '/payment/hold');
+  await fixture.until(id, { status: 'declined', receipt: 'cancelled' });
+  expect(await fixture.simulated(id)).toEqual([]);
+});
+
+const RETURN_URL = 'https://shop.example/back';
+
+it.each([
+  ['octo', '/prepare_payment'],
+  ['uzum', '/payment/register'],
+  ['multicard', '/payment/invoice'],
+])('a page of %s that was not made is made: only the customer can pay on it', async (provider, path) => {
+  const id = await unprepared({ provider, return_url: RETURN_URL }, path);
+  const { next_action: next } = await fixture.until(id, { status: 'pending' });
+  await fixture.press((next as { url: string }).url);
+  await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  expect(await fixture.simulated(id)).toMatchObject([{ captures: 1 }]);
+});
+
+it('a card of Stripe that was not charged is, under the key that names it', async () => {
+  const id = await unprepared({ provider: 'stripe', token: 'pm_card_0001' }, '/v1/payment_intents');
+  await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  expect(await fixture.simulated(id)).toMatchObject([{ captures: 1 }]);
+});
+
+it('one that was charged in the lost time is not charged by another payment of Stripe’s', async () => {
+  const { body } = await fixture.pay({ provider: 'stripe', token: 'pm_card_0001' });
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await putBack();
+  await asAccepted(body.id);
+  await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
+  const all = await fixture.simulated(body.id);
+  expect(all.map(({ captures }) => captures).sort()).toEqual([0, 1]);
 });

@@ -32,6 +32,8 @@ export interface ProviderCapabilities {
   readonly preparedFlows: readonly PaymentFlow[];
   /** Whether a status can be asked without the provider's id of the payment. */
   readonly statusByOurRef: boolean;
+  /** Money is asked for under a key of ours that the provider knows again, also where the payment was made there anew. */
+  readonly keyedCharges?: true;
   /** Flows of which the provider can be asked at all; of the others it only calls. */
   readonly statusFlows: readonly PaymentFlow[];
   /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */

@@ -16,7 +16,7 @@ export function snapshotOf(
     isRefundedAhead: facts.is_refunded_ahead,
     refundRequested: facts.refund_id !== null && facts.state === 'captured',
     mayBeBack: facts.may_be_back,
-    isOfCopy: facts.is_of_copy,
+    mayBeCharged: mayBeCharged(facts, capabilities, client.prepares),
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),
@@ -27,6 +27,12 @@ export function snapshotOf(
     cancelRequested: facts.cancel_requested,
     outOfTime: isOutOfTime(facts, timing),
   };
+}
+
+/** Not where the customer pays on a page that is only made known there, nor where the provider knows our key again. */
+function mayBeCharged(facts: PaymentFacts, { keyedCharges }: ProviderCapabilities, prepares: boolean): boolean {
+  const isPage = prepares && facts.instrument_sealed === null;
+  return facts.is_of_copy && !isPage && !(keyedCharges === true && facts.provider_ref === null);
 }
 
 function receiptsStanding(facts: PaymentFacts): Pick<SagaSnapshot, 'receipt' | 'fiscalRefund'> {

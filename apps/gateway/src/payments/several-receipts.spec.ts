@@ -74,7 +74,7 @@ it.each<[SagaSnapshot['state']]>([['authorized'], ['capture_refused'], ['voided'
         isRefundedAhead: false,
         refundRequested: false,
         mayBeBack: false,
-        isOfCopy: false,
+        mayBeCharged: false,
         canRefund: true,
       },
       ...{ isPrepared: true, link: 'none', fiscalisedBy: 'register', code: 'none', waitsForCapture: false },

@@ -18,8 +18,8 @@ export interface SagaSnapshot {
   refundRequested: boolean;
   /** It is older than a restore of the database: it may have been asked for in the time that is lost. */
   mayBeBack: boolean;
-  /** The same of the payment and its money. */
-  isOfCopy: boolean;
+  /** The same of the payment's money, where asking for it anew could take it twice. */
+  mayBeCharged: boolean;
   /** Whether we can ask the provider to give money back. */
   canRefund: boolean;
   /** The provider knows the payment by an id that we have, or needs none. */
@@ -102,7 +102,7 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
     // As if it had been asked for and not been answered: never twice on a guess.
-    if (now.isOfCopy) return move('authorizing');
+    if (now.mayBeCharged) return move('authorizing');
     if (!now.isPrepared) return call('prepare');
     return now.flow === 'veto' || now.code === 'awaited' ? move('pending') : call('authorize');
   },

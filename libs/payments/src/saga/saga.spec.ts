@@ -52,7 +52,7 @@ function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy
     isRefundedAhead: false,
     refundRequested: false,
     mayBeBack: false,
-    isOfCopy: false,
+    mayBeCharged: false,
     isPrepared: false,
     link: 'missing',
     code: 'none',
@@ -75,7 +75,7 @@ function byTheWorld(now: World): World[] {
   if (!now.cancelRequested) after.push({ ...now, cancelRequested: true });
   if (!now.outOfTime) after.push({ ...now, outOfTime: true });
   // The database is put back from a copy.
-  if (now.state === 'created' && !now.isOfCopy) after.push({ ...now, isOfCopy: true });
+  if (now.state === 'created' && !now.mayBeCharged) after.push({ ...now, mayBeCharged: true });
   if (now.refundRequested && !now.mayBeBack) after.push({ ...now, mayBeBack: true });
   if (now.fiscalisedBy === 'provider') after.push(...byTheProvidersRegister(now));
   else if (now.fiscalRefund === 'pending')
@@ -269,7 +269,7 @@ it.each(WAYS)(
   'a copy of the database has no money asked for, and none back, before its provider was read (%j)',
   (way) => {
     const { flow, canRefund, fiscalisedBy } = way;
-    const created = { ...start(flow, canRefund, fiscalisedBy), isOfCopy: true };
+    const created = { ...start(flow, canRefund, fiscalisedBy), mayBeCharged: true };
     expect(nextStep(created)).toEqual({ kind: 'move', to: flow === 'inbound' ? 'pending' : 'authorizing' });
     const due: World = { ...created, state: 'captured', receipt: 'registered', refundRequested: true, mayBeBack: true };
     expect(nextStep(due).kind).toBe(canRefund ? 'presume_refund_asked' : 'operator');
@@ -287,7 +287,7 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         isRefundedAhead: fc.boolean(),
         refundRequested: fc.boolean(),
         mayBeBack: fc.boolean(),
-        isOfCopy: fc.boolean(),
+        mayBeCharged: fc.boolean(),
         canRefund: fc.boolean(),
         isPrepared: fc.boolean(),
         link: fc.constantFrom('none', 'missing', 'attached'),

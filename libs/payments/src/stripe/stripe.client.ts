@@ -53,6 +53,7 @@ export function stripeCapabilities(
     partialRefunds: ['hold', 'charge'],
     preparedFlows: ['hold', 'charge'],
     statusByOurRef: false,
+    keyedCharges: true,
     statusFlows: FLOWS,
     fiscalModes: ['gateway'],
     fiscalFlows: [],

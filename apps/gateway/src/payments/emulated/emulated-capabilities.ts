@@ -11,6 +11,7 @@ export const EMULATED_CAPABILITIES: ProviderCapabilities = {
   partialRefunds: FLOWS,
   preparedFlows: [],
   statusByOurRef: true,
+  keyedCharges: true,
   statusFlows: FLOWS,
   fiscalModes: ['gateway'],
   fiscalFlows: [],
