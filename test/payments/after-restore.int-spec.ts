@@ -135,13 +135,3 @@ it('a card of Stripe that was not charged is, under the key that names it', asyn
   await fixture.until(id, { status: 'captured', receipt: 'registered' });
   expect(await fixture.simulated(id)).toMatchObject([{ captures: 1 }]);
 });
-
-it('one that was charged in the lost time is not charged by another payment of Stripe’s', async () => {
-  const { body } = await fixture.pay({ provider: 'stripe', token: 'pm_card_0001' });
-  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
-  await putBack();
-  await asAccepted(body.id);
-  await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
-  const all = await fixture.simulated(body.id);
-  expect(all.map(({ captures }) => captures).sort()).toEqual([0, 1]);
-});

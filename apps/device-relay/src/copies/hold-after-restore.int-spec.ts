@@ -111,6 +111,36 @@ test.each([
   expect(checks).toEqual([{ verdict: 'unproven', before: state === 'disabled' }]);
 });
 
+test('nothing that the copy has as unfinished is newer than its restore, by whatever clock: neither a payment nor a refund', async () => {
+  const receipt = await rows.createReceipt({ status: 'awaiting_payment' });
+  await rows.sql.query(
+    `INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
+     VALUES ('pac_1', 'mer_1', 'click', 'Click', '{}', '\\x00')`,
+  );
+  await rows.sql.query(
+    `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, created_at)
+     VALUES ('pay_1', 'mer_1', 'pac_1', $1, 'click', 'charge', 'created', 1, now(), now() + interval '1 hour')`,
+    [receipt],
+  );
+  const isNewer = async (table: string): Promise<unknown> => {
+    await rows.sql.query(
+      "DELETE FROM database_identity; INSERT INTO database_identity (identity) VALUES ('the one before')",
+    );
+    await holdAfterRestore(session, logger);
+    return rows.one(`SELECT t.created_at > i.changed_at AS newer FROM ${table} t, database_identity i`);
+  };
+  try {
+    expect(await isNewer('payments')).toEqual({ newer: false });
+    await rows.sql.query(
+      `INSERT INTO payment_refunds (payment_id, amount_tiyin, state, reason, created_at)
+       VALUES ('pay_1', 1, 'requested', 'returned', now() + interval '2 hours')`,
+    );
+    expect(await isNewer('payment_refunds')).toEqual({ newer: false });
+  } finally {
+    await rows.sql.query('DELETE FROM payment_refunds; DELETE FROM payments; DELETE FROM provider_accounts');
+  }
+});
+
 test('while pollers and lanes write the same registers in another order: it is done at the first try', async () => {
   await rows.sql.query(
     `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, profile, terminal_id)

@@ -13,6 +13,11 @@ const NOTE_CHANGE = `
          changed_at = greatest(clock_timestamp(),
            (SELECT max(created_at) + interval '1 millisecond' FROM receipts
              WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')),
+           (SELECT max(created_at) + interval '1 millisecond' FROM payments
+             WHERE state IN ('created', 'pending', 'reserved', 'authorizing', 'authorize_unknown', 'authorized', 'capturing', 'capture_unknown',
+                             'capture_refused', 'voiding', 'void_unknown', 'refunding', 'refund_unknown', 'manual')),
+           (SELECT max(greatest(created_at, called_at)) + interval '1 millisecond' FROM payment_refunds
+             WHERE state IN ('waiting', 'requested')),
            (SELECT max(state_since) + interval '1 millisecond' FROM devices WHERE state = 'disabled' AND deleted_at IS NULL))`;
 
 /**

@@ -32,7 +32,7 @@ export function snapshotOf(
 /** Not where the customer pays on a page that is only made known there, nor where the provider knows our key again. */
 function mayBeCharged(facts: PaymentFacts, { keyedCharges }: ProviderCapabilities, prepares: boolean): boolean {
   const isPage = prepares && facts.instrument_sealed === null;
-  return facts.is_of_copy && !isPage && !(keyedCharges === true && facts.provider_ref === null);
+  return facts.is_of_copy && !isPage && keyedCharges !== true;
 }
 
 function receiptsStanding(facts: PaymentFacts): Pick<SagaSnapshot, 'receipt' | 'fiscalRefund'> {
