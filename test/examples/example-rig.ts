@@ -12,7 +12,7 @@ import type { Command, Language } from './languages.js';
 
 const SCOPES = [
   ...['receipts:write', 'receipts:read', 'refunds:write', 'payments:write', 'catalog:write', 'catalog:read'],
-  ...['devices:admin', 'operator:resolve', 'webhooks:admin', 'clients:admin'],
+  ...['devices:admin', 'operator:resolve', 'webhooks:admin', 'messages:write', 'clients:admin'],
 ];
 const TOO_LONG_MS = 120_000;
 

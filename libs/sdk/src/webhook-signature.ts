@@ -45,7 +45,7 @@ export async function verifyWebhook(
   { toleranceS = TOLERANCE_S, now = Date.now }: VerifyOptions = {},
 ): Promise<FiscalEvent> {
   const keys = (typeof secrets === 'string' ? [secrets] : secrets).map(keyOf);
-  if (keys.length === 0) throw new UsageError('At least one secret is needed.');
+  if (keys.length === 0) throw new UsageError('A secret is needed.');
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   const signatures = headerOf(headers, 'webhook-signature');

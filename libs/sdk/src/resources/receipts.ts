@@ -143,9 +143,7 @@ export class Receipts {
 /** Callers without types meet here what the types say. */
 export function assertNamed(body: { external_id?: string | null | undefined }, { idempotencyKey }: SaleOptions): void {
   if (idempotencyKey || body.external_id) return;
-  throw new UsageError(
-    'A sale or refund needs an idempotencyKey or an external_id: without one a repeat would be a second one.',
-  );
+  throw new UsageError('A sale or refund needs an idempotencyKey or external_id: else a repeat is new.');
 }
 
 export function waiting(options: SaleOptions): WriteOptions & { headers: Record<string, string>; waitS: number } {
