@@ -118,21 +118,21 @@ export class ReceiptCourier {
     // A document that a sale is delivering right now is that sale's business.
     const seqs = this.parts.module.unsentReceipts().filter((seq) => !this.inFlight.has(seq));
     const errors: ResendOutcome['errors'][number][] = [];
-    let [most, failures, isThere] = [OFD_BATCH, 0, true];
-    for (let start = 0; start < seqs.length;) {
-      const batch = isThere ? this.entries(seqs.slice(start, start + most)) : [];
-      const answer = batch.length > 0 ? await this.send(batch, RESEND_CALL_MS) : null;
-      if (answer?.kind === 'failed' && answer.isThere && batch.length > 1) {
+    let [start, most, failures] = [0, OFD_BATCH, 0];
+    while (start < seqs.length && failures < MOST_FAILURES) {
+      const batch = this.entries(seqs.slice(start, start + most));
+      const answer = await this.send(batch, RESEND_CALL_MS);
+      if (answer.kind === 'failed' && !answer.isThere) break;
+      if (answer.kind === 'failed' && batch.length > 1) {
         most = Math.ceil(batch.length / 2);
         continue;
       }
-      failures = answer?.kind === 'answered' ? 0 : failures + 1;
-      most = failures === 0 ? Math.min(2 * most, OFD_BATCH) : most;
-      isThere = answer?.kind === 'answered' || (answer?.isThere === true && failures < MOST_FAILURES);
-      const end = batch.length > 0 ? start + batch.length : seqs.length;
-      errors.push(...seqs.slice(start, end).flatMap((seq) => failureOf(seq, answer && resultOf(answer, seq))));
-      start = end;
+      errors.push(...batch.flatMap(({ seq }) => failureOf(seq, resultOf(answer, seq))));
+      start += batch.length;
+      if (answer.kind === 'failed') failures += 1;
+      else [failures, most] = [0, Math.min(2 * most, OFD_BATCH)];
     }
+    errors.push(...seqs.slice(start).flatMap((seq) => failureOf(seq, undefined)));
     return { total: seqs.length, sent: seqs.length - errors.length, errors };
   }
 
@@ -178,7 +178,7 @@ function resultOf(answer: OfdAnswer, seq: number): OfdResult | undefined {
   return answer.kind === 'answered' ? answer.results.get(seq) : undefined;
 }
 
-function failureOf(seq: number, result: OfdResult | null | undefined): ResendOutcome['errors'] {
+function failureOf(seq: number, result: OfdResult | undefined): ResendOutcome['errors'] {
   if (result?.status === 'accepted') return [];
   return result
     ? [{ seq, code: 'T-003', message: rejectionText(result) }]
