@@ -11,6 +11,7 @@ import { given } from '../../http/given.js';
 import { notFound } from '../../http/own-id.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
+import { setAnew, switched } from '../begin-anew.js';
 import { keptSecretFaults, settingFaults, splitSecrets, storedSettings, type AccountRow } from './account-rows.js';
 import type { AccountChangeBody } from './message-bodies.js';
 import { MessageReach } from './message-reach.js';
@@ -126,7 +127,7 @@ export class MessageAccounts {
         data: {
           ...{ settings: { ...settings }, credentialsSealed: this.sealed(id, credentials), ...limitsOf(input) },
           ...given({ name: input.name }),
-          ...setAnew(row, input.settings),
+          ...(Object.keys(input.settings ?? {}).length > 0 && setAnew(row)),
           ...switched(row, input.enabled),
         },
       });
@@ -226,22 +227,6 @@ async function lockAccount(tx: Prisma.TransactionClient, merchantId: string, id:
 
 function limitsOf(input: AccountChangeBody) {
   return given({ perMinute: input.per_minute, quietFrom: input.quiet_from, quietUntil: input.quiet_until });
-}
-
-/** Whatever waits is due at once, and old failures count no more. */
-const ANEW = { dueAt: new Date(0), failingSince: null, failures: 0, blockedUntil: null };
-
-/** The gateway that sends with the settings before loses the account: what these bring back decides nothing about the new ones. */
-function setAnew(row: AccountRow, settings: AccountChangeBody['settings']): Prisma.MessageAccountUpdateInput {
-  if (Object.keys(settings ?? {}).length === 0) return {};
-  return { ...ANEW, leaseUntil: null, ...(row.disabledAt !== null && { dueAt: null }) };
-}
-
-/** Enabling begins anew. */
-function switched(row: AccountRow, enabled: boolean | undefined): Prisma.MessageAccountUpdateInput {
-  if (enabled === undefined || enabled === (row.disabledAt === null)) return {};
-  if (!enabled) return { disabledAt: new Date(), disabledReason: 'disabled by the merchant', dueAt: null };
-  return { disabledAt: null, disabledReason: null, ...ANEW };
 }
 
 /** For the trail: everything but what changes by itself; the address that proves a report is none of its business. */

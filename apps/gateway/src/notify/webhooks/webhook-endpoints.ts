@@ -9,6 +9,7 @@ import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
 import { given } from '../../http/given.js';
 import { WEBHOOK_GUARD } from '../../tokens.js';
+import { setAnew, switched } from '../begin-anew.js';
 import type { RotateSecretBody, WebhookBody, WebhookPatch } from './webhook-bodies.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
@@ -45,8 +46,6 @@ const MAX_ENDPOINTS = 50;
 const MAX_DUE_AT_ONCE = 5_000;
 const DEFAULT_OVERLAP_HOURS = 24;
 const EVERYTHING = ['*'];
-/** Old failures count no more; what waits is due at once (`endBackOff`). */
-const ANEW = { dueAt: new Date(0), failingSince: null, failures: 0, blockedUntil: null };
 
 /** Receivers of a merchant's events. */
 @Injectable()
@@ -103,16 +102,12 @@ export class WebhookEndpoints {
     const url = patch.url === undefined ? undefined : await this.checkedUrl(patch.url);
     return this.changes.execute(caller, async (tx) => {
       const row = await lockWebhook(tx, caller.merchantId, id);
-      const data = given({
-        url,
-        events: patch.events,
-        description: patch.description,
-        batchSize: patch.batch_size,
-        ...moved(row, url),
-        ...switched(row, patch.enabled),
-      });
+      const { events, description, batch_size: batchSize } = patch;
+      const moved = url === undefined || url === row.url ? {} : setAnew(row);
+      const data = { ...given({ url, events, description, batchSize }), ...moved, ...switched(row, patch.enabled) };
       const changed = await tx.webhookEndpoint.update({ where: { id }, data });
-      if (data.dueAt === ANEW.dueAt) await endBackOff(tx, id);
+      // It begins anew, and is enabled.
+      if (data.dueAt) await endBackOff(tx, id);
       const view = webhookView(changed);
       const isMoved = url !== undefined && new URL(url).origin !== new URL(row.url).origin;
       const signedAnew = isMoved ? { secret: (await this.secrets.replace(tx, id, 0)).secret } : {};
@@ -201,19 +196,6 @@ async function endBackOff(tx: Prisma.TransactionClient, endpointId: string): Pro
 
 function ownOf(merchantId: string): { merchantId: string; kind: 'endpoint'; deletedAt: null } {
   return { merchantId, kind: 'endpoint', deletedAt: null };
-}
-
-/** Enabling begins anew. */
-function switched(row: WebhookRow, enabled: boolean | undefined): Prisma.WebhookEndpointUpdateInput {
-  if (enabled === undefined || enabled === (row.disabledAt === null)) return {};
-  if (!enabled) return { disabledAt: new Date(), disabledReason: 'disabled by the merchant', dueAt: null };
-  return { disabledAt: null, disabledReason: null, ...ANEW };
-}
-
-/** The gateway that sends to the address before loses the endpoint: what it has under way there decides nothing any more. */
-function moved(row: WebhookRow, url: string | undefined): Prisma.WebhookEndpointUpdateInput {
-  if (url === undefined || url === row.url) return {};
-  return { ...ANEW, leaseUntil: null, ...(row.disabledAt !== null && { dueAt: null }) };
 }
 
 function urlFault(code: ProblemCode, reason: string): Problem {
