@@ -28,6 +28,9 @@ export type DeviceStateName =
   /** Another merchant holds the terminal that it says it is. */
   | 'claimed_elsewhere';
 
+/** Stopped by a person, or for one: nothing is sent to it, and nothing that it says of itself ends that. */
+export const STOPPED_STATES: ReadonlySet<DeviceStateName> = new Set(['disabled', 'replaced', 'claimed_elsewhere']);
+
 export interface LaneDevice {
   id: string;
   merchantId: string;

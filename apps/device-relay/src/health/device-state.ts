@@ -1,6 +1,6 @@
 import type { DeviceReading, DeviceShiftReading } from '#database';
 import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_MS } from '#fiscal-domain';
-import type { DeviceStateName } from '../devices/register.js';
+import { STOPPED_STATES, type DeviceStateName } from '../devices/register.js';
 
 /** What one poll found out. */
 export type Observation =
@@ -39,15 +39,12 @@ const SHIFT_WARNING_MS = 1.5 * SHIFT_MS;
 /** Blocks that a poll sees to be gone: the register answers its calls, is activated, its module works. */
 const VISIBLE_BLOCKS = ['E-001', 'F-001', 'F-003', 'S-001', 'S-002', 'S-003', 'GET /'];
 
-/** Ended by people alone, or by a proof. */
-const LASTING: ReadonlySet<DeviceStateName> = new Set(['disabled', 'replaced', 'claimed_elsewhere']);
-
 /**
  * The state of a device after a poll: the one place that decides it. What people alone end stays;
  * a block ends when the poll can see that its reason is gone (docs/architecture.md).
  */
 export function decideState({ known, seen, nowMs, isAsked = false }: StateQuestion): KnownState {
-  if (LASTING.has(known.state)) return known;
+  if (STOPPED_STATES.has(known.state)) return known;
   switch (seen.kind) {
     case 'silent':
       return seen.failures >= SILENT_POLLS ? { state: 'unreachable', reason: seen.reason } : known;

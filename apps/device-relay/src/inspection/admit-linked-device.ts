@@ -1,11 +1,8 @@
 import type { DeviceIntroduction } from '#database';
 import type { Logger } from '#runtime';
-import type { DeviceStateName } from '../devices/register.js';
+import { STOPPED_STATES } from '../devices/register.js';
 import type { InspectDevice, Inspection } from './inspect-device.js';
 import type { InspectionRepository } from './inspection.repository.js';
-
-/** Of a device without a terminal: stopped by a person, or for one. */
-const STOPPED: ReadonlySet<DeviceStateName> = new Set(['disabled', 'replaced', 'claimed_elsewhere']);
 
 /**
  * Asks a device whose link has just come up for the first time who it is, and lets it take receipts or says why not.
@@ -21,7 +18,7 @@ export class AdmitLinkedDevice {
   /** Only a device that was never known, or not since its module was adopted, and that was not switched off. Null: there was nothing to ask. */
   async executeIfWaiting(deviceId: string): Promise<Inspection | null> {
     const known = await this.rows.read(deviceId);
-    const isWaiting = known?.terminalId === null && !STOPPED.has(known.device.state);
+    const isWaiting = known?.terminalId === null && !STOPPED_STATES.has(known.device.state);
     return isWaiting ? this.execute(deviceId) : null;
   }
 

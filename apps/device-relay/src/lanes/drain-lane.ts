@@ -1,8 +1,7 @@
 import { inSpan, isTracing, readTraceParent } from '#runtime';
 import { asideWhileSilent, type PlaceInUse } from '../shares/places.js';
-import { UNKNOWN_BASELINE } from '../devices/register.js';
+import { STOPPED_STATES, UNKNOWN_BASELINE, type Registers } from '../devices/register.js';
 import type { BegunSend, LaneInHand, Step } from './lane-in-hand.js';
-import type { DeviceStateName, Registers } from '../devices/register.js';
 import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore, WaitingReceipt } from './ports.js';
 import { patientCall, patientRegister } from './patient-register.js';
 import type { ReadyLane } from './ready-lane.js';
@@ -23,8 +22,6 @@ const MAX_RECEIPTS = 50;
 const RECEIPTS_PER_READ = 10;
 /** Readings of the lane that brought nothing forward: a loop that would spin is handed back to the sweeper. */
 const MAX_REREADS = 8;
-
-const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
 
 /** Of receipts that leave the lane. */
 interface Bound {
@@ -186,5 +183,5 @@ function isWhole({ openAttempt, waiting }: LaneSnapshot): boolean {
 export function isDue(snapshot: LaneSnapshot | null): boolean {
   if (!snapshot) return false;
   const hasWork = snapshot.openAttempt !== null || snapshot.waiting.length > 0;
-  return hasWork && snapshot.waitMs <= 0 && !STOPPED.has(snapshot.device.state);
+  return hasWork && snapshot.waitMs <= 0 && !STOPPED_STATES.has(snapshot.device.state);
 }

@@ -1,5 +1,6 @@
 import {
   FROM_COPY,
+  IS_ADMITTED,
   givenRows,
   HOLDS_UP_MS,
   Prisma,
@@ -99,7 +100,7 @@ export class ReadLanes {
   private async readThese(lanes: readonly AskedLane[]): Promise<(LaneSnapshot | null)[]> {
     const rows = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
       SELECT q.number, d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,
-             l.must_settle, l.failures, ${linkKeyInForce('d')}, d.transport <> 'link' OR d.terminal_id IS NOT NULL AS is_admitted,
+             l.must_settle, l.failures, ${linkKeyInForce('d')}, ${IS_ADMITTED} AS is_admitted,
              extract(epoch FROM greatest(
                coalesce(l.due_at - now(), interval '0'), interval '0',
                CASE WHEN l.settling_relay <> ${this.relayId}

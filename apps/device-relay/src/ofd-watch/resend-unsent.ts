@@ -2,7 +2,7 @@ import { truncateText, type ResendResult } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { pollRegister } from '../devices/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
-import type { CallAnswer, DeviceStateName } from '../devices/register.js';
+import { STOPPED_STATES, type CallAnswer } from '../devices/register.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
 import type { OfdRepository, ResendClaim } from './ofd.repository.js';
 import { resendAfterMs } from './resend-schedule.js';
@@ -10,8 +10,6 @@ import { resendAfterMs } from './resend-schedule.js';
 /** A sale takes seconds at most; behind a lane that is never free the next round tries again. */
 const PATIENCE_MS = 5_000;
 const BUSY_AGAIN_MS = 10_000;
-/** Not known to be this device's module, or switched off. */
-const NOT_RESENT: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
 
 interface Rest {
   left: number;
@@ -53,7 +51,7 @@ export class ResendUnsent {
 
   /** Null: nothing was found out; what is unsent stays so. */
   private async resend({ snapshot, register }: HeldLane, deviceId: string): Promise<Rest | null> {
-    if (NOT_RESENT.has(snapshot.device.state)) return null;
+    if (STOPPED_STATES.has(snapshot.device.state)) return null;
     const before = await this.ofd.databaseTime();
     const polled = await pollRegister(register, snapshot.baseline);
     if (polled.kind !== 'seen') return null;

@@ -1,6 +1,6 @@
 import type { PrismaService } from '#database';
 import { Prisma, RESTORED } from '#database';
-import { deviceEvents, noteCounters, releaseCompared } from '#ledger';
+import { deviceEvents, lockRestore, noteCounters, releaseCompared } from '#ledger';
 import { inTurn, type DueShares } from '../shares/due-by-merchant.js';
 
 export interface ClaimedCheck {
@@ -91,7 +91,7 @@ export class RestoreChecksRepository {
   ): Promise<void> {
     await this.prisma.$transaction(async (tx) => {
       // A lane that holds a receipt at this moment (lane.repository.ts) has noted by then that it waits for this, or finds it decided.
-      await tx.$queryRaw`SELECT id FROM database_identity FOR NO KEY UPDATE`;
+      await lockRestore(tx);
       // Before its checks, as in an adoption.
       await tx.$queryRaw`SELECT id FROM devices WHERE id = ${deviceId} FOR NO KEY UPDATE`;
       await tx.$executeRaw`

@@ -1,7 +1,7 @@
 import { parseTashkentTime, type CurrentZReport } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { pollRegister } from '../devices/poll-register.js';
-import type { DeviceStateName } from '../devices/register.js';
+import { STOPPED_STATES } from '../devices/register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import type { ShiftRepository } from './shift.repository.js';
 
@@ -20,8 +20,6 @@ export interface PollsAgain {
 }
 
 const PATIENCE_MS = 10_000;
-/** Not known to be this device's module, or switched off, since the shift was due. */
-const NOT_CLOSED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
 
 /**
  * Closes the open shift of a register, under the lane's lock, and writes its Z-report. Idempotent: what the register says
@@ -51,7 +49,7 @@ export class CloseShift {
     dueNumber: number | null,
   ): Promise<CloseResult> {
     const { state } = snapshot.device;
-    if (NOT_CLOSED.has(state)) return { kind: 'later', reason: `the device is ${state}` };
+    if (STOPPED_STATES.has(state)) return { kind: 'later', reason: `the device is ${state}` };
     // Its document may be asleep on its way: it belongs into this shift, or into none.
     if (snapshot.openAttempt) return { kind: 'later', reason: 'a receipt is not resolved yet' };
     const polled = await pollRegister(register, snapshot.baseline);

@@ -1,6 +1,13 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { SalesDatabase } from '#database';
-import { ChannelListener, NotifiedCache, PLACES_CHANGED_CHANNEL, Prisma, type DeviceReading } from '#database';
+import {
+  ChannelListener,
+  IS_ADMITTED,
+  NotifiedCache,
+  PLACES_CHANGED_CHANNEL,
+  Prisma,
+  type DeviceReading,
+} from '#database';
 import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 
@@ -91,7 +98,7 @@ const DEVICE_COLUMNS = Prisma.sql`
   d.id, d.merchant_id, d.branch_id, d.group_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.capabilities, d.reading,
   d.last_seen_at,
   (d.draining_since IS NOT NULL OR d.state IN ('disabled', 'replaced', 'claimed_elsewhere')) AS is_closed,
-  NOT (d.transport = 'link' AND d.terminal_id IS NULL) AS has_terminal`;
+  ${IS_ADMITTED} AS has_terminal`;
 const IS_THERE = Prisma.sql`d.deleted_at IS NULL AND d.registered_at IS NOT NULL`;
 
 /**
