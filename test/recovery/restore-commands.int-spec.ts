@@ -1,56 +1,34 @@
 // Promise: a person holds all lanes with one command, decides many receipts and registers with another, and all of it is on record.
 import 'reflect-metadata';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import pg from 'pg';
 import { buildVerificationLink, tashkentCompact } from '#fiscal-domain';
-import { createLogger, NestLogger, newId } from '#runtime';
+import { createLogger, newId } from '#runtime';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
 import { holdAfterRestore } from '../../apps/device-relay/src/copies/hold-after-restore.js';
-import { BASELINE, LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
+import type { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { VerifyAuditTrail } from '../../apps/gateway/src/audit/verify-audit-trail.js';
-import { Cli } from '../../apps/gateway/src/programs/cli/cli.js';
-import { CliModule } from '../../apps/gateway/src/programs/cli/cli.module.js';
-import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-settings.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
+import { REASON, RestoreRig } from './restore-rig.js';
 
 const logger = createLogger('test', 'silent');
-const REASON = ['--reason', 'put back the copy of 3 a.m.'];
 
+let rig: RestoreRig;
 let rows: LaneRows;
-let app: INestApplicationContext;
-let folder: string;
 let evidence: string[];
+let folder: string;
 let locks: AdvisoryLaneLocks | null = null;
 
-const run = (...args: string[]): Promise<Record<string, unknown>> =>
-  app.get(Cli).run(args) as Promise<Record<string, unknown>>;
-
 beforeAll(async () => {
-  rows = await LaneRows.start();
-  folder = mkdtempSync(join(tmpdir(), 'fiscal-restore-'));
-  writeFileSync(join(folder, 'ofd.csv'), 'terminal;seq\n');
-  evidence = ['--evidence', join(folder, 'ofd.csv')];
-  app = await NestFactory.createApplicationContext(CliModule.create(testGatewaySettings(rows.database), logger), {
-    logger: new NestLogger(logger),
-  });
+  rig = await RestoreRig.start();
+  ({ rows, folder, evidence } = rig);
 });
-afterAll(async () => {
-  await app?.close();
-  await rows?.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rig?.stop());
 afterEach(async () => {
   await locks?.onApplicationShutdown();
   locks = null;
 });
-beforeEach(async () => {
-  await rows.clear();
-  await rows.sql.query('DELETE FROM restore_checks; DELETE FROM database_identity');
-});
+beforeEach(() => rig.clear());
 
 /** Of a relay that uses this role. */
 async function lockSession(databaseUrl: string): Promise<AdvisoryLaneLocks> {
@@ -64,26 +42,12 @@ async function lockSession(databaseUrl: string): Promise<AdvisoryLaneLocks> {
   return session;
 }
 
-/** A register without keys, which has sold. */
-async function keyless(id: string, profile = {}): Promise<void> {
-  if (id !== 'dev_1') await rows.createDevice(id);
-  await rows.sql.query('UPDATE devices SET terminal_id = $2, profile = $3 WHERE id = $1', [
-    ...[id, `UZ0000000000000${id.slice(-1)}`],
-    JSON.stringify({ sharing: 'exclusive', ...profile }),
-  ]);
-}
-
-/** As a relay does it that meets this database for the first time. */
-async function putBack(): Promise<void> {
-  await rows.sql.query(`INSERT INTO database_identity (identity) VALUES ('the one before')`);
-  await holdAfterRestore(rows.sql, logger);
-}
-
-const attemptOf = async (receiptId: string): Promise<string> =>
-  (await rows.one<{ id: string }>('SELECT id FROM attempts WHERE receipt_id = $1', receiptId)).id;
-const statusOf = async (id: string): Promise<unknown> => (await rows.receipt(id))['status'];
-const stateOf = async (id: string): Promise<unknown> =>
-  (await rows.one<{ state: string }>('SELECT state::text FROM devices WHERE id = $1', id)).state;
+const run = (...args: string[]): Promise<Record<string, unknown>> => rig.run(...args);
+const keyless = (id: string, profile = {}): Promise<void> => rig.keyless(id, profile);
+const putBack = (): Promise<void> => rig.putBack();
+const attemptOf = (receiptId: string): Promise<string> => rig.attemptOf(receiptId);
+const statusOf = (id: string): Promise<unknown> => rig.statusOf(id);
+const stateOf = (id: string): Promise<unknown> => rig.stateOf(id);
 const actions = async (): Promise<string[]> =>
   (await rows.sql.query<{ action: string }>('SELECT action FROM audit_records ORDER BY sequence')).rows.map(
     ({ action }) => action,
@@ -192,7 +156,7 @@ test('resolve: many decisions of a file, with what was compared beside each; tho
   const second = await run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
   expect(second).toMatchObject({ done: 1, refused: [{ line: 3, code: 'not_found' }] });
   expect(await statusOf(wrong)).toBe('accepted');
-  expect(await app.get(VerifyAuditTrail).verifyAuditTrail('mer_1')).toMatchObject({ kind: 'intact' });
+  expect(await rig.app.get(VerifyAuditTrail).verifyAuditTrail('mer_1')).toMatchObject({ kind: 'intact' });
 });
 
 test('list: what was decided already hides nothing that stands behind it', async () => {
@@ -233,164 +197,11 @@ test('adopt holds back what is older than the restore, on a register with keys t
   expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['online', 'unknown']);
 });
 
-test('nothing-lost: everything goes back to where it was, but for what was on its way to a register without keys', async () => {
-  await keyless('dev_1');
-  await keyless('dev_2');
-  const waiting = await rows.createReceipt({ deviceId: 'dev_2' });
-  await rows.holdLane();
-  const { receiptId: sending } = await rows.createOpenAttempt();
-  await rows.session.end();
-  await putBack();
-  expect(await run('restore', 'nothing-lost', ...REASON, ...evidence)).toEqual({
-    data: [{ merchant_id: 'mer_1', devices: 2, receipts: 1, left_for_a_person: 1 }],
-  });
-  expect([await statusOf(waiting), await statusOf(sending)]).toEqual(['accepted', 'unknown']);
-  expect([await stateOf('dev_1'), await stateOf('dev_2')]).toEqual(['online', 'online']);
-  expect((await rows.ours.read('dev_2', 1))?.waiting).toMatchObject([{ id: waiting, isFromCopy: false }]);
-});
-
-test('nothing-lost: what was accepted while a relay held is not held afterwards', async () => {
-  await keyless('dev_1');
-  await rows.createReceipt();
-  // A gateway has begun to accept it, and commits once everything was held and given back.
-  const gateway = new pg.Client({ connectionString: rows.database.url });
-  await gateway.connect();
-  try {
-    await gateway.query('BEGIN');
-    const late = await rows.createReceipt({ over: gateway });
-    await putBack();
-    await run('restore', 'nothing-lost', ...REASON, ...evidence);
-    await gateway.query('COMMIT');
-    const lane = await rows.ours.read('dev_1', 2);
-    expect(lane?.waiting[1]).toMatchObject({ id: late, isFromCopy: false, mayBeRegistered: false });
-    // A lane that has read it before the command wants to hold it.
-    expect(await rows.ours.holdFromCopy(late)).toBe(false);
-    expect(await statusOf(late)).toBe('accepted');
-  } finally {
-    await gateway.end();
-  }
-});
-
-test('nothing-lost: what was never sent stays in its lane when that meets its register for the first time', async () => {
-  const waiting = await rows.createReceipt();
-  await putBack();
-  expect(await statusOf(waiting)).toBe('unknown');
-  await run('restore', 'nothing-lost', ...REASON, ...evidence);
-  expect(await rows.ours.saveIdentity('dev_1', { ...BASELINE, journalId: 'journal' }, ['journal'])).toBe('saved');
-  expect((await rows.ours.read('dev_1', 1))?.waiting).toMatchObject([{ id: waiting, mayBeRegistered: false }]);
-});
-
-test('nothing-lost: what was on its way to a module that was exchanged since is not sent to the new one', async () => {
-  const baseline = { ...BASELINE, journalId: 'journal' };
-  await rows.sql.query(
-    `UPDATE devices SET journal_id = 'journal', profile = '{"failoverAfterMs": 1000}' WHERE id = 'dev_1'`,
-  );
-  await keyless('dev_2');
-  const [sending, waiting] = [await rows.createReceipt(), await rows.createReceipt()];
-  await rows.holdLane();
-  expect(await rows.ours.openAttempt({ ...rows.intent(sending), baseline })).toBe('opened');
-  await rows.session.end();
-  await putBack();
-  expect([await statusOf(sending), await statusOf(waiting)]).toEqual(['unknown', 'unknown']);
-  await rows.sql.query(`UPDATE devices SET state = 'replaced' WHERE id = 'dev_1'`);
-  await run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
-  const exchanged = { ...baseline, terminalId: 'UZ2', journalId: 'another' };
-  expect(await rows.ours.saveIdentity('dev_1', exchanged, ['journal'])).toBe('saved');
-  expect(await run('restore', 'nothing-lost', ...REASON, ...evidence)).toMatchObject({
-    data: [{ receipts: 1, left_for_a_person: 1 }],
-  });
-  expect([await statusOf(sending), await statusOf(waiting)]).toEqual(['unknown', 'accepted']);
-});
-
-test('nothing-lost: what was sent before, to a module that was exchanged since, is not sent to the new one', async () => {
-  const baseline = { ...BASELINE, journalId: 'journal' };
-  await rows.sql.query(
-    `UPDATE devices SET journal_id = 'journal', profile = '{"failoverAfterMs": 1000}' WHERE id = 'dev_1'`,
-  );
-  await keyless('dev_2');
-  const id = await rows.createReceipt();
-  await rows.holdLane();
-  expect(await rows.ours.openAttempt({ ...rows.intent(id), baseline })).toBe('opened');
-  await rows.session.end();
-  await rows.sql.query(
-    `UPDATE attempts SET state = 'not_registered', closed_at = now(), outcome = '{"resolution": {"decision": "not_registered"}}'
-      WHERE receipt_id = $1`,
-    [id],
-  );
-  await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
-  await putBack();
-  expect(await statusOf(id)).toBe('unknown');
-  await rows.sql.query(`UPDATE devices SET state = 'replaced' WHERE id = 'dev_1'`);
-  await run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
-  await run('restore', 'nothing-lost', ...REASON, ...evidence);
-  expect(await statusOf(id)).toBe('unknown');
-});
-
-test('nothing-lost speaks of the newest change alone: a copy that was put back before stays one', async () => {
-  await keyless('dev_1');
-  const [held, unpaid] = [await rows.createReceipt(), await rows.createReceipt({ status: 'awaiting_payment' })];
-  await putBack();
-  const [first] = (await rows.sql.query('SELECT changed_at FROM database_identity')).rows;
-  await keyless('dev_2');
-  const heldNow = await rows.createReceipt({ deviceId: 'dev_2' });
-  await rows.sql.query(`UPDATE database_identity SET identity = 'another one'`);
-  await holdAfterRestore(rows.sql, logger);
-  for (let times = 0; times < 2; times += 1) await run('restore', 'nothing-lost', ...REASON, ...evidence);
-  expect([await statusOf(held), await statusOf(heldNow)]).toEqual(['unknown', 'accepted']);
-  expect((await rows.sql.query('SELECT changed_at FROM database_identity')).rows).toEqual([first]);
-  await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [unpaid]);
-  expect((await rows.ours.read('dev_1', 1))?.waiting).toMatchObject([{ id: unpaid, isFromCopy: true }]);
-});
-
 test('begin: what was there counts as a copy’s from then on, also where all lanes go again before a relay has compared', async () => {
   await keyless('dev_1');
   await run('restore', 'begin', ...REASON);
   await run('restore', 'end', ...REASON);
   expect(await run('restore', 'status')).toMatchObject({ restored_at: expect.any(String), is_compared: false });
-});
-
-test('nothing-lost: no answer before a relay has compared what a restore was announced for', async () => {
-  await keyless('dev_1');
-  await rows.createReceipt();
-  await run('restore', 'begin', ...REASON);
-  await expect(run('restore', 'nothing-lost', ...REASON, ...evidence)).rejects.toThrow('No relay has compared');
-});
-
-test('nothing-lost and adopt leave a register disabled that a person has disabled', async () => {
-  for (const id of ['dev_1', 'dev_2']) await keyless(id);
-  await rows.sql.query(
-    `UPDATE devices SET state = 'disabled', state_reason = 'disabled by a person' WHERE id = 'dev_1'`,
-  );
-  const id = await rows.createReceipt();
-  await putBack();
-  expect([await stateOf('dev_1'), await stateOf('dev_2'), await statusOf(id)]).toEqual([
-    'disabled',
-    'replaced',
-    'unknown',
-  ]);
-  expect(await run('restore', 'adopt', ...REASON, ...evidence)).toEqual({ done: 1, refused: [] });
-  await run('restore', 'nothing-lost', ...REASON, ...evidence);
-  expect([await stateOf('dev_1'), await stateOf('dev_2'), await statusOf(id)]).toEqual([
-    'disabled',
-    'online',
-    'accepted',
-  ]);
-});
-
-test('nothing-lost: what was on its way to a register without keys is sent again once its lane has settled', async () => {
-  await keyless('dev_1');
-  await rows.holdLane();
-  const { receiptId: sending } = await rows.createOpenAttempt();
-  await rows.session.end();
-  await putBack();
-  await run('restore', 'nothing-lost', ...REASON, ...evidence);
-  expect(await stateOf('dev_1')).toBe('online');
-  const csv = join(folder, 'too-early.csv');
-  writeFileSync(csv, `attempt_id;decision\n${await attemptOf(sending)};not_registered\n`);
-  expect(await run('restore', 'resolve', '--file', csv, ...REASON, ...evidence)).toMatchObject({
-    ...{ done: 0, refused: [{ code: 'lane_unsettled' }] },
-  });
-  expect(await rows.lane('dev_1')).toMatchObject({ must_settle: true });
 });
 
 test.each([
