@@ -159,6 +159,36 @@ test('resolve: many decisions of a file, with what was compared beside each; tho
   expect(await rig.app.get(VerifyAuditTrail).verifyAuditTrail('mer_1')).toMatchObject({ kind: 'intact' });
 });
 
+test('resolve: a module that stood there after the copy alone, and one that failover reached by settings of later', async () => {
+  await keyless('dev_1');
+  await keyless('dev_2');
+  await rows.createMerchant('x', '987654321');
+  await rows.createDevice('dev_x', 'x');
+  await rows.sql.query(`UPDATE devices SET terminal_id = 'UZ0000000000000X' WHERE id = 'dev_x'`);
+  const [gone, there, theirs] = [await rows.createReceipt(), await rows.createReceipt(), await rows.createReceipt()];
+  await putBack();
+  const decide = async (receiptId: string, terminalId: string, confirmed: string): Promise<unknown> => {
+    const url = buildVerificationLink('https://ofd.soliq.uz/check', {
+      ...{ terminalId, receiptSeq: 7, fiscalSign: '012345678901', compactTime: tashkentCompact(Date.now() - 60_000) },
+    });
+    const csv = join(folder, 'modules.csv');
+    const head = 'attempt_id;decision;receipt_seq;fiscal_sign;verification_url;confirm_terminal';
+    writeFileSync(csv, `${head}\n${await attemptOf(receiptId)};registered;7;012345678901;${url};${confirmed}\n`);
+    return run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
+  };
+  expect(await decide(gone, 'UZ00000000000009', '')).toMatchObject({
+    ...{ done: 0, refused: [{ detail: expect.stringContaining('confirm_terminal') }] },
+  });
+  expect(await decide(gone, 'UZ00000000000009', 'true')).toEqual({ done: 1, refused: [] });
+  expect(await rows.receipt(gone)).toMatchObject({ device_id: 'dev_1', terminal_id: 'UZ00000000000009' });
+  expect(await decide(there, 'UZ00000000000002', '')).toEqual({ done: 1, refused: [] });
+  expect(await rows.receipt(there)).toMatchObject({ status: 'registered', device_id: 'dev_2' });
+  expect(await decide(theirs, 'UZ0000000000000X', 'true')).toMatchObject({ done: 0, refused: [{}] });
+  // Of what is no copy's no terminal is taken that its register does not have.
+  await rows.sql.query('UPDATE database_identity SET changed_at = NULL');
+  expect(await decide(theirs, 'UZ00000000000008', 'true')).toMatchObject({ done: 0, refused: [{}] });
+});
+
 test('list: what was decided already hides nothing that stands behind it', async () => {
   await keyless('dev_1');
   const id = await rows.createReceipt();

@@ -22,6 +22,10 @@ export interface AttemptEvidence {
   deviceTerminalId: string | null;
   /** Of other registers that may have it after a restore. */
   otherTerminals?: readonly string[];
+  /** A module may have stood there of which a copy of the database that was put back knows nothing. */
+  mayBeForgotten?: boolean;
+  /** The document may be older than this attempt: its baseline bounds nothing. */
+  mayBeEarlier?: boolean;
   startedAt: Date;
 }
 
@@ -41,6 +45,7 @@ export type RegistrationCheck =
 const TYPED_TIME_TOLERANCE_MS = 60_000;
 /** Registers' clocks are off; a registration a day from now is a slip. */
 const FUTURE_TOLERANCE_MS = 86_400_000;
+const FORGOTTEN_TERMINAL = '; if it stood there after the copy that was put back, confirm_terminal answers for it';
 /** An uncalibrated register may count from the document before or after. */
 const UNKNOWN_OFFSET = 1;
 
@@ -55,7 +60,7 @@ export function checkRegistration(
 ): RegistrationCheck {
   const link = claim.verificationUrl === null ? null : parseVerificationLink(claim.verificationUrl);
   const faults = [...signFaults(claim, evidence.receiptType), ...timeFaults(claim, link, nowMs)];
-  const { baseline, reading, deviceTerminalId, otherTerminals = [] } = evidence;
+  const { baseline, reading, deviceTerminalId, otherTerminals = [], mayBeForgotten = false } = evidence;
   const own = [baseline.terminalId, reading?.terminalId ?? null, deviceTerminalId].filter((id) => id !== null);
   const terminals = [...own, ...otherTerminals];
   const terminalId = link?.terminalId ?? terminals[0] ?? null;
@@ -66,7 +71,8 @@ export function checkRegistration(
       detail: 'the terminal of this register is not known',
     });
   } else if (terminals.length > 0 && !terminals.includes(terminalId)) {
-    const detail = `terminal ${terminalId} is not this register's (${[...new Set(terminals)].join(', ')})`;
+    const forgotten = mayBeForgotten ? FORGOTTEN_TERMINAL : '';
+    const detail = `terminal ${terminalId} is not this register's (${[...new Set(terminals)].join(', ')})${forgotten}`;
     faults.push({ pointer: '/verification_url', code: 'contradicts_reading', detail });
   } else {
     faults.push(...sequenceFaults(claim.receiptSeq, terminalId, evidence));
@@ -153,7 +159,7 @@ function sequenceFaults(receiptSeq: number, terminalId: string, evidence: Attemp
   const fault = (detail: string): ProblemError[] => [{ pointer: '/receipt_seq', code: 'contradicts_reading', detail }];
   const documentOf = (reported: number, slack: number): number =>
     calibration === null ? reported + slack : reported - calibration.sequenceOffset;
-  if (baseline.terminalId === terminalId) {
+  if (baseline.terminalId === terminalId && evidence.mayBeEarlier !== true) {
     const read = baseline.reading === null ? null : documentOf(baseline.reading.sequence, -UNKNOWN_OFFSET);
     const before = Math.max(baseline.sequence ?? 0, read ?? 0);
     if (receiptSeq <= before) return fault(`sequence ${receiptSeq} is not above ${before}, the last one before it`);

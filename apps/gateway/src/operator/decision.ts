@@ -11,16 +11,24 @@ export interface RegistrationClaim {
   registeredAt: Date | null;
 }
 
+/** `confirmTerminal`: the operator confirms that a terminal of which nothing is known stood there after the copy that was put back. */
+interface Registered {
+  reason: string;
+  claim: RegistrationClaim;
+  confirmTerminal: boolean;
+}
+
 export type Decision =
-  | { kind: 'registered'; reason: string; claim: RegistrationClaim }
+  | (Registered & { kind: 'registered' })
   /** `confirmUnsettled`: the operator confirms that the lost request will not reach the register any more. */
   | { kind: 'not_registered'; reason: string; confirmUnsettled: boolean }
   /** Registered, and once too often. `surplus` null: this very registration is the one to be refunded. */
-  | { kind: 'duplicate'; reason: string; claim: RegistrationClaim; surplus: RegistrationClaim | null };
+  | (Registered & { kind: 'duplicate'; surplus: RegistrationClaim | null });
 
 /** @throws Problem 422 naming every field that the decision lacks or does not take */
 export function readDecision(body: ResolveBody): Decision {
-  const faults = body.decision === 'not_registered' ? unwanted(body, CLAIM_FIELDS) : claimFaults(body);
+  const faults =
+    body.decision === 'not_registered' ? unwanted(body, [...CLAIM_FIELDS, 'confirm_terminal']) : claimFaults(body);
   if (body.decision !== 'not_registered') faults.push(...unwanted(body, ['confirm_unsettled']));
   if (body.decision !== 'duplicate') faults.push(...unwanted(body, ['surplus']));
   if (faults.length > 0) throw Problem.fromErrors(faults);
@@ -33,9 +41,10 @@ export function readDecision(body: ResolveBody): Decision {
     verificationUrl: body.verification_url ?? null,
     registeredAt: body.registered_at ? new Date(body.registered_at) : null,
   };
+  const registered = { reason, claim, confirmTerminal: body.confirm_terminal === true };
   return body.decision === 'registered'
-    ? { kind: 'registered', reason, claim }
-    : { kind: 'duplicate', reason, claim, surplus: surplusOf(body) };
+    ? { kind: 'registered', ...registered }
+    : { kind: 'duplicate', ...registered, surplus: surplusOf(body) };
 }
 
 const CLAIM_FIELDS = ['receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at'] as const;

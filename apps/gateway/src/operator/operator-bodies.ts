@@ -115,6 +115,14 @@ export class ResolveBody {
   @IsBoolean()
   confirm_unsettled?: boolean | null;
 
+  /**
+   * With registered or duplicate, of a receipt that is older than a restore: the link names a terminal of which the database knows nothing, a
+   * module that was in the register for a while after the copy.
+   */
+  @IsOptional()
+  @IsBoolean()
+  confirm_terminal?: boolean | null;
+
   @IsOptional()
   @ValidateNested()
   @Type(() => SurplusBody)

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { FROM_COPY, UNPROVEN_ATTEMPT, type Prisma } from '#database';
 import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import type { AttemptState } from '#ledger';
 import { readingIn } from './attempt-outcome.js';
@@ -24,6 +24,10 @@ export interface LockedAttempt {
   deviceTerminalId: string | null;
   /** Of other registers that may have it after a restore, by device. */
   otherTerminals: ReadonlyMap<string, string>;
+  /** Its receipt is older than a restore of the database. */
+  isFromCopy: boolean;
+  /** It may have been registered before this attempt: by one that ended without proof, or after the copy of the database that was put back. */
+  mayBeEarlier: boolean;
   calibration: Calibration | null;
 }
 
@@ -59,8 +63,12 @@ export class OperatorRepository {
          FOR UPDATE OF a`;
     if (!attempt) return null;
     // In a statement of its own: it must see what the one who held the attempt has done to the receipt.
-    const [receipt] = await tx.$queryRaw<{ status: ReceiptStatus; type: ReceiptType }[]>`
-      SELECT status, type FROM receipts WHERE id = ${attempt.receipt_id} FOR UPDATE`;
+    const [receipt] = await tx.$queryRaw<
+      { status: ReceiptStatus; type: ReceiptType; is_from_copy: boolean; was_tried: boolean }[]
+    >`
+      SELECT r.status, r.type, ${FROM_COPY} AS is_from_copy,
+             EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND a.id <> ${attemptId} AND ${UNPROVEN_ATTEMPT}) AS was_tried
+        FROM receipts r WHERE r.id = ${attempt.receipt_id} FOR UPDATE OF r`;
     const [device] = await tx.$queryRaw<DeviceRow[]>`
       SELECT d.terminal_id, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
@@ -83,8 +91,19 @@ export class OperatorRepository {
       receiptType: receipt.type,
       deviceTerminalId: device?.terminal_id ?? null,
       otherTerminals: new Map(others.map(({ id, terminal_id: terminalId }) => [terminalId, id])),
+      isFromCopy: receipt.is_from_copy,
+      mayBeEarlier: receipt.is_from_copy || receipt.was_tried,
       calibration: device?.calibration ?? null,
     };
+  }
+
+  /** The device whose module this is; `none`: no live one's. Null: another merchant's. */
+  async holderOf(tx: Tx, merchantId: string, terminalId: string): Promise<{ deviceId: string } | 'none' | null> {
+    const [device] = await tx.$queryRaw<{ id: string; is_own: boolean }[]>`
+      SELECT id, merchant_id = ${merchantId} AS is_own FROM devices
+       WHERE terminal_id = ${terminalId} AND deleted_at IS NULL ORDER BY is_own LIMIT 1`;
+    if (!device) return 'none';
+    return device.is_own ? { deviceId: device.id } : null;
   }
 
   /** Whether a receipt of the merchant holds this sequence of this terminal. */

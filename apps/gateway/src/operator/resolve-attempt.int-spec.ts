@@ -92,6 +92,17 @@ describe('registered', () => {
     expect(await fixture.prisma.lane.findUnique({ where })).toMatchObject({ baseline: { sequence: expected } });
   });
 
+  test('what an earlier attempt may have registered is not held against the counter before this one', async () => {
+    const attempt = await fixture.createAttempt();
+    const earlier = registered(attempt, { receipt_seq: 100, verification_url: link(attempt.terminalId, 100, SIGN) });
+    expect((await resolve(attempt.attemptId, earlier)).body).toMatchObject({ code: 'contradicts_reading' });
+    await fixture.prisma.$executeRaw`
+      INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
+      SELECT ${newId('att')}, receipt_id, device_id, 2, 'not_registered', baseline, request, relay_id, now(), '{"resolution": {}}'
+        FROM attempts WHERE id = ${attempt.attemptId}`;
+    expect((await resolve(attempt.attemptId, earlier)).status).toBe(200);
+  });
+
   test('an advance has neither sign nor link; its time is the given one', async () => {
     const attempt = await fixture.createAttempt({ type: 'advance' });
     const refused = await resolve(attempt.attemptId, registered(attempt));

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type Prisma } from '#database';
 import { closeParked, raiseLaneSequence, registerByOperator, sendAgain, writeReceiptEvent } from '#ledger';
+import { parseVerificationLink } from '#fiscal-domain';
 import { LaneBell } from '#queue';
 import { Problem } from '#problems';
 import { AuditedChange, type Changed } from '../audit/audited-change.js';
@@ -55,7 +56,8 @@ export class ResolveAttempt {
         const attempt = await this.rows.lockAttempt(tx, caller.merchantId, attemptId);
         if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
         refuseUnlessUndecided(attempt);
-        return changed(attempt, decision, await this.decide(tx, attempt, { caller, decision, evidence }));
+        const placed = { ...attempt, otherTerminals: await this.placesOf(tx, attempt, decision) };
+        return changed(attempt, decision, await this.decide(tx, placed, { caller, decision, evidence }));
       })
       .catch((error: unknown) => {
         // receipts_one_per_registration_of_merchant: everything was rolled back.
@@ -112,6 +114,26 @@ export class ResolveAttempt {
     await writeReceiptEvent(tx, attempt.receiptId, 'duplicate_suspected', suspected);
     const refund = await this.takeBack(tx, attempt, { caller, registration, surplus });
     return { after: { ...after, refund_id: refund?.id ?? null }, refund };
+  }
+
+  /**
+   * After a restore a document may stand at a register that failover reached by settings which the copy does not have: at any of the merchant's.
+   * Or in a module that came after the copy and has gone since, of which only a person knows.
+   */
+  private async placesOf(
+    tx: Tx,
+    { merchantId, deviceId, isFromCopy, otherTerminals }: LockedAttempt,
+    decision: Decision,
+  ): Promise<LockedAttempt['otherTerminals']> {
+    const places = new Map(otherTerminals);
+    if (!isFromCopy) return places;
+    const mayBeForgotten = decision.kind !== 'not_registered' && decision.confirmTerminal;
+    for (const terminalId of terminalsNamed(decision)) {
+      const holder = places.has(terminalId) ? null : await this.rows.holderOf(tx, merchantId, terminalId);
+      if (holder === null || (holder === 'none' && !mayBeForgotten)) continue;
+      places.set(terminalId, holder === 'none' ? deviceId : holder.deviceId);
+    }
+    return places;
   }
 
   /** The document that is one too many is refunded at once, in the same transaction. */
@@ -189,10 +211,26 @@ function sequenceTaken(pointer: string, cause?: unknown): Problem {
 function checked(claim: RegistrationClaim, attempt: LockedAttempt, at: string): CheckedRegistration {
   const { receiptType, baseline, reading, calibration, deviceTerminalId, createdAt: startedAt } = attempt;
   const otherTerminals = [...attempt.otherTerminals.keys()];
-  const evidence = { receiptType, baseline, reading, calibration, deviceTerminalId, otherTerminals, startedAt };
+  const known = {
+    deviceTerminalId,
+    otherTerminals,
+    mayBeForgotten: attempt.isFromCopy,
+    mayBeEarlier: attempt.mayBeEarlier,
+  };
+  const evidence = { receiptType, baseline, reading, calibration, ...known, startedAt };
   const check = checkRegistration(claim, evidence, { nowMs: Date.now(), at });
   if (check.kind === 'refused') throw Problem.fromErrors(check.faults);
   return check.registration;
+}
+
+function terminalsNamed(decision: Decision): string[] {
+  if (decision.kind === 'not_registered') return [];
+  const claims = decision.kind === 'duplicate' ? [decision.claim, decision.surplus] : [decision.claim];
+  return claims.flatMap((claim) => {
+    const url = claim?.verificationUrl ?? null;
+    const link = url === null ? null : parseVerificationLink(url);
+    return link === null ? [] : [link.terminalId];
+  });
 }
 
 /** Where the registration stands: after a restore it may be another register than the one of its lane. */

@@ -17,7 +17,8 @@ export interface FileDecision {
   fields: Record<string, unknown>;
 }
 
-const FIELDS = ['decision', 'receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at', 'confirm_unsettled'];
+const CONFIRMATIONS = ['confirm_unsettled', 'confirm_terminal'];
+const FIELDS = ['decision', 'receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at', ...CONFIRMATIONS];
 
 /** Lines of JSON as `restore list` writes them, or CSV with a header; lines without a decision are left out. @throws UsageError */
 export async function* readDecisions(file: string): AsyncGenerator<FileDecision, void, undefined> {
@@ -82,6 +83,6 @@ async function* csvLines(file: string): AsyncGenerator<Line, void, undefined> {
 function typed(name: string, cell: unknown): unknown {
   const text = typeof cell === 'string' ? cell.trim() : cell;
   if (name === 'receipt_seq' && typeof text === 'string' && /^\d+$/.test(text)) return Number(text);
-  if (name === 'confirm_unsettled' && (text === 'true' || text === 'false')) return text === 'true';
+  if (CONFIRMATIONS.includes(name) && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }
