@@ -166,6 +166,11 @@ export class RegisterModel {
     return stored ? this.responseOf(stored) : null;
   }
 
+  findByKey(key: string): SaleResponse | null {
+    const stored = this.keys.get(key);
+    return stored ? this.responseOf(stored) : null;
+  }
+
   /** The moment at which a request is worked on: it registers, or it refuses. */
   process(body: Buffer, { key, attemptId }: { key: string; attemptId: string }): RegisterAnswer {
     const stored = this.kind.keyed ? this.keys.get(key) : undefined;

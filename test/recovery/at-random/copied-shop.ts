@@ -1,0 +1,220 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type pg from 'pg';
+import { createLogger, NestLogger, newId, type Clock } from '#runtime';
+import { releaseReceiptWithin } from '#ledger';
+import { Chance } from '../../../apps/device-relay/src/lanes/simulation/testing/chance.js';
+import { documentOf } from '../../../apps/device-relay/src/lanes/simulation/testing/documents.js';
+import {
+  RegisterModel,
+  type RegisterKind,
+} from '../../../apps/device-relay/src/lanes/simulation/testing/register-model.js';
+import { SimulatedSpool } from '../../../apps/device-relay/src/lanes/simulation/testing/spool.js';
+import { VirtualTime } from '../../../apps/device-relay/src/lanes/simulation/testing/virtual-time.js';
+import { LaneRows } from '../../../apps/device-relay/src/lanes/testing/lane-rows.js';
+import { CliModule } from '../../../apps/gateway/src/programs/cli/cli.module.js';
+import { testGatewaySettings } from '../../../apps/gateway/src/testing/gateway-settings.js';
+import { superuserOf } from '../../../libs/database/src/testing/index.js';
+import { DatabaseCopies } from './database-copy.js';
+import { ShopJudge } from './shop-judge.js';
+import { ShopLine } from './shop-line.js';
+import { ShopRelay } from './shop-relay.js';
+
+const SETTLE_MS = 20_000;
+const PLAIN = { phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1, worstWorkMs: SETTLE_MS - 5_000 };
+const PROFILE = { pacingMs: 0, settleMs: SETTLE_MS, parkAfterMs: 600_000, callTimeoutMs: 5_000 };
+const FAILOVER = { failoverAfterMs: 20_000 };
+
+interface ShopDevice {
+  kind: RegisterKind;
+  profile: Record<string, unknown>;
+  groupId: string | null;
+}
+
+/** Of each kind that a restore distinguishes: with and without keys, with and without failover, sold at beside us or not. */
+const DEVICES: readonly ShopDevice[] = [
+  { kind: { ...PLAIN, keyed: true }, profile: FAILOVER, groupId: null },
+  { kind: { ...PLAIN, keyed: true }, profile: FAILOVER, groupId: 'grp_1' },
+  { kind: { ...PLAIN, keyed: false }, profile: { ...FAILOVER, sharing: 'exclusive' }, groupId: null },
+  { kind: { ...PLAIN, keyed: false, sequenceOffset: 1 }, profile: { sharing: 'shared' }, groupId: 'grp_1' },
+  { kind: { ...PLAIN, keyed: true }, profile: {}, groupId: null },
+];
+
+/** What passes between two rounds of all that may be due. */
+const TICK_MS = 8_000;
+const logger = createLogger('test', 'silent');
+
+/** A shop with its registers, relays and people on a database that is copied, lost and put back. */
+export class CopiedShop {
+  readonly judge = new ShopJudge();
+  readonly registers = new Map<string, RegisterModel>();
+  isHealed = false;
+  private readonly time = new VirtualTime();
+  private readonly spool = new SimulatedSpool();
+  private relays: ShopRelay[] = [];
+
+  private constructor(
+    readonly chance: Chance,
+    readonly rows: LaneRows,
+    readonly app: INestApplicationContext,
+    private readonly admin: pg.Client,
+    readonly copies: DatabaseCopies,
+  ) {}
+
+  static async open(seed: number): Promise<CopiedShop> {
+    const rows = await LaneRows.start();
+    const admin = await superuserOf(rows.database);
+    const module = CliModule.create(testGatewaySettings(rows.database), logger);
+    const app = await NestFactory.createApplicationContext(module, { logger: new NestLogger(logger) });
+    const shop = new CopiedShop(new Chance(seed), rows, app, admin, await DatabaseCopies.of(admin));
+    await rows.sql.query(
+      `INSERT INTO device_groups (id, merchant_id, code, name) VALUES ('grp_1', 'mer_1', 'g', 'Group')`,
+    );
+    for (const [index, device] of DEVICES.entries()) await shop.addDevice(`dev_${index + 1}`, device);
+    for (let count = 0; count < 2; count += 1) await shop.startRelay();
+    return shop;
+  }
+
+  async close(): Promise<void> {
+    for (const relay of this.relays) await relay.end();
+    await this.app.close();
+    await this.admin.end();
+    await this.rows.stop();
+  }
+
+  note(line: string): void {
+    this.judge.note(`${Math.round(this.time.nowMs / 1_000)} s  ${line}`);
+  }
+
+  /** Every register has sold, and is known by its module and its counters. */
+  async warmUp(): Promise<void> {
+    this.isHealed = true;
+    for (let sales = 0; sales < 3; sales += 1) {
+      for (const deviceId of this.registers.keys()) await this.accept('accepted', deviceId);
+      await this.round();
+    }
+    this.isHealed = false;
+  }
+
+  async accept(
+    status: 'accepted' | 'awaiting_payment',
+    deviceId = this.chance.pick([...this.registers.keys()]),
+  ): Promise<string> {
+    const id = newId('rcp');
+    const { chance } = this;
+    const drawn = documentOf(id, chance);
+    // A person cannot say in which module an advance stands: it has no link.
+    const document: typeof drawn = { ...drawn, type: drawn.type === 'advance' ? 'sale' : drawn.type };
+    await this.rows.sql.query(
+      `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
+                             total_tiyin, vat_total_tiyin)
+       VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', $2, $3::text::receipt_status,
+               CASE WHEN $3::text = 'accepted' THEN nextval('lane_place_seq') END, $4, $5, $6, $7)`,
+      [
+        ...[id, document.type, status, deviceId, JSON.stringify(document)],
+        ...[document.totalTiyin, document.vatTotalTiyin],
+      ],
+    );
+    this.note(`${id} ${status} at ${deviceId}`);
+    return id;
+  }
+
+  async release(receiptId: string): Promise<void> {
+    const dispatchBefore = this.chance.happens(0.3) ? new Date(Date.now() + this.chance.between(0, 120_000)) : null;
+    await this.rows.prisma.$transaction((tx) =>
+      releaseReceiptWithin(tx, receiptId, { dispatchBefore, extraInfo: null }),
+    );
+    this.note(`${receiptId} released`);
+  }
+
+  /** All that may be due is done, by one of the relays, after a while in which the registers go on. */
+  async pass(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= TICK_MS) {
+      const stepMs = Math.min(leftMs, TICK_MS);
+      await this.passNow(stepMs);
+      await this.round();
+    }
+  }
+
+  async round(): Promise<void> {
+    await this.replaceDead();
+    for (const deviceId of await this.lanesWithWork()) {
+      if (this.judge.broken.length > 0) return;
+      await this.chance.pick(this.relays).drain(deviceId);
+      await this.replaceDead();
+    }
+    const relay = this.chance.pick(this.relays);
+    await relay.compare();
+    if (!relay.isDead) await relay.failOver();
+    await this.replaceDead();
+  }
+
+  async restartRelays(): Promise<void> {
+    for (const relay of this.relays) void relay.kill();
+    await this.replaceDead();
+  }
+
+  async restore(putBack: () => Promise<void>): Promise<void> {
+    for (const relay of this.relays) void relay.kill();
+    for (const relay of this.relays) await relay.end();
+    await putBack();
+  }
+
+  private async startRelay(): Promise<void> {
+    const { rows, chance, spool } = this;
+    const clock: Clock = {
+      now: () => new Date(),
+      monotonicMs: () => performance.now() + this.time.nowMs,
+    };
+    const isHealed = (): boolean => this.isHealed;
+    const note = (line: string): void => this.note(line);
+    const relay = new ShopRelay({
+      ...{ prisma: rows.prisma, databaseUrl: rows.database.url, clock, chance, isHealed, note, spool },
+      registerOf: (deviceId, kill) => new ShopLine(this.registers.get(deviceId)!, { chance, isHealed, note, kill }),
+    });
+    this.relays.push(relay);
+    await relay.start();
+  }
+
+  private async replaceDead(): Promise<void> {
+    const dead = this.relays.filter(({ isDead }) => isDead);
+    if (dead.length === 0) return;
+    this.relays = this.relays.filter(({ isDead }) => !isDead);
+    for (const relay of dead) {
+      await relay.end();
+      await this.startRelay();
+    }
+  }
+
+  private async passNow(ms: number): Promise<void> {
+    let isOver = false;
+    this.time.after(ms, () => (isOver = true));
+    await this.time.run(() => isOver);
+    await this.rows.passTime(ms);
+    const ago = `make_interval(secs => ${ms / 1_000})`;
+    await this.rows.sql.query(`
+      UPDATE restore_checks SET due_at = due_at - ${ago}, answered_at = answered_at - ${ago}, seen_at = seen_at - ${ago}
+       WHERE verdict IS NULL;
+      UPDATE devices SET state_since = state_since - ${ago} WHERE state NOT IN ('online', 'disabled')`);
+  }
+
+  private async lanesWithWork(): Promise<string[]> {
+    const { rows } = await this.rows.sql.query<{ id: string }>(
+      `SELECT DISTINCT device_id AS id FROM receipts WHERE status IN ('accepted', 'sending') ORDER BY 1`,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  private async addDevice(id: string, { kind, profile, groupId }: ShopDevice): Promise<void> {
+    if (id !== 'dev_1') await this.rows.createDevice(id);
+    await this.rows.sql.query(
+      `UPDATE devices SET profile = $2, group_id = $3, registered_at = now(), capabilities = '{}' WHERE id = $1`,
+      [id, JSON.stringify({ ...PROFILE, ...profile }), groupId],
+    );
+    const register = new RegisterModel(id, kind, {
+      ...{ time: this.time, chance: this.chance },
+      appended: (receiptId, { terminalId, seq }) => this.judge.appended(receiptId, { deviceId: id, terminalId, seq }),
+    });
+    this.registers.set(id, register);
+  }
+}
