@@ -177,6 +177,8 @@ export const fleet = {
     at: 'Registered at (Tashkent)',
     surplus: 'The surplus document',
     unsettled: 'The lost request may still arrive. I have made sure that it cannot.',
+    forgottenTerminal:
+      'That module stood in the register after the copy of the database that was put back. I have seen the document.',
     decided: 'Decided.',
   },
 };

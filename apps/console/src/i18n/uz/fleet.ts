@@ -181,6 +181,7 @@ export const fleet: FleetWords = {
     at: 'Ro‘yxatga olingan (Toshkent)',
     surplus: 'Ortiqcha hujjat',
     unsettled: 'Yo‘qolgan so‘rov hali yetib kelishi mumkin. Kelmasligiga ishonch hosil qildim.',
+    forgottenTerminal: 'Bu modul tiklangan baza nusxasi olingandan keyin kassada turgan. Hujjatni o‘zim ko‘rdim.',
     decided: 'Qaror qilindi.',
   },
 };

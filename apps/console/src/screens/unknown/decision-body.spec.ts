@@ -20,8 +20,12 @@ test('registered', () => {
   });
 });
 
+test('registered, in a module of which a copy that was put back knows nothing', () => {
+  expect(decisionBody({ ...typed, confirmTerminal: true })).toMatchObject({ confirm_terminal: true });
+});
+
 test('not registered', () => {
-  const draft = { ...typed, decision: 'not_registered' as const };
+  const draft = { ...typed, decision: 'not_registered' as const, confirmTerminal: true };
   expect(decisionBody(draft)).toEqual({ decision: 'not_registered', reason: 'seen at the register' });
   expect(decisionBody({ ...draft, confirmUnsettled: true })).toMatchObject({ confirm_unsettled: true });
 });

@@ -15,6 +15,7 @@ export interface DecisionDraft {
   surplusSign: string;
   surplusLink: string;
   confirmUnsettled: boolean;
+  confirmTerminal: boolean;
 }
 
 export const EMPTY_DECISION: DecisionDraft = {
@@ -28,6 +29,7 @@ export const EMPTY_DECISION: DecisionDraft = {
   surplusSign: '',
   surplusLink: '',
   confirmUnsettled: false,
+  confirmTerminal: false,
 };
 
 /** Only the fields of this decision are sent; each is judged by the gateway, with its pointer. */
@@ -44,6 +46,7 @@ export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
     ...(draft.sign !== '' && { fiscal_sign: draft.sign }),
     ...(draft.link !== '' && { verification_url: draft.link }),
     ...(at !== undefined && { registered_at: at }),
+    ...(draft.confirmTerminal && { confirm_terminal: true }),
     ...(decision === 'duplicate' && {
       surplus: {
         receipt_seq: wholeOf(draft.surplusSeq),

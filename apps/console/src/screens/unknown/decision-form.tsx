@@ -45,6 +45,13 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
       {draft.decision !== 'not_registered' && (
         <RegistrationFields draft={draft} change={change} problem={decide.error} />
       )}
+      {draft.decision !== 'not_registered' && mayBeForgotten(draft, decide.error) && (
+        <CheckField
+          label={words.forgottenTerminal}
+          checked={draft.confirmTerminal}
+          onValue={(confirmTerminal) => change({ confirmTerminal })}
+        />
+      )}
       {draft.decision === 'duplicate' && <SurplusFields draft={draft} change={change} problem={decide.error} />}
       {draft.decision === 'not_registered' && one.attempt.unsettled && (
         <CheckField
@@ -70,6 +77,11 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
       </div>
     </form>
   );
+}
+
+/** The gateway names the field where it can help: after a restore alone. */
+function mayBeForgotten({ confirmTerminal }: DecisionDraft, problem: unknown): boolean {
+  return confirmTerminal || (faultAt(problem, '/verification_url')?.includes('confirm_terminal') ?? false);
 }
 
 interface FieldsProps {
