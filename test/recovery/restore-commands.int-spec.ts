@@ -183,7 +183,15 @@ test('resolve: a module that stood there after the copy alone, and one that fail
   expect(await rows.receipt(gone)).toMatchObject({ device_id: 'dev_1', terminal_id: 'UZ00000000000009' });
   expect(await decide(there, 'UZ00000000000002', '')).toEqual({ done: 1, refused: [] });
   expect(await rows.receipt(there)).toMatchObject({ status: 'registered', device_id: 'dev_2' });
-  expect(await decide(theirs, 'UZ0000000000000X', 'true')).toMatchObject({ done: 0, refused: [{}] });
+  const outcome = { outcome: { resolution: { confirm_terminal: true } } };
+  expect(await rows.attempt(await attemptOf(gone))).toMatchObject(outcome);
+  // Another merchant's by a device, by its claim alone; and what no terminal is called.
+  await rows.sql.query(`INSERT INTO terminals (terminal_id, merchant_id) VALUES ('UZ0000000000000Y', 'mer_x')`);
+  for (const terminal of ['UZ0000000000000X', 'UZ0000000000000Y', '%00'])
+    expect(await decide(theirs, terminal, 'true')).toMatchObject({
+      done: 0,
+      refused: [{ code: 'contradicts_reading' }],
+    });
   // Of what is no copy's no terminal is taken that its register does not have.
   await rows.sql.query('UPDATE database_identity SET changed_at = NULL');
   expect(await decide(theirs, 'UZ00000000000008', 'true')).toMatchObject({ done: 0, refused: [{}] });

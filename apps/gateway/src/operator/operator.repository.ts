@@ -97,13 +97,17 @@ export class OperatorRepository {
     };
   }
 
-  /** The device whose module this is; `none`: no live one's. Null: another merchant's. */
+  /** The device whose module this is; `none`: it is not known whose. Null: another merchant's, by its claim, or for want of one by a device. */
   async holderOf(tx: Tx, merchantId: string, terminalId: string): Promise<{ deviceId: string } | 'none' | null> {
-    const [device] = await tx.$queryRaw<{ id: string; is_own: boolean }[]>`
-      SELECT id, merchant_id = ${merchantId} AS is_own FROM devices
-       WHERE terminal_id = ${terminalId} AND deleted_at IS NULL ORDER BY is_own LIMIT 1`;
-    if (!device) return 'none';
-    return device.is_own ? { deviceId: device.id } : null;
+    const [held] = await tx.$queryRaw<{ merchant_id: string | null; own: string | null; is_others: boolean }[]>`
+      SELECT (SELECT t.merchant_id FROM terminals t WHERE t.terminal_id = ${terminalId}) AS merchant_id,
+             (SELECT min(d.id) FROM devices d WHERE d.terminal_id = ${terminalId} AND d.deleted_at IS NULL
+                 AND d.merchant_id = ${merchantId} AND d.state <> 'claimed_elsewhere') AS own,
+             EXISTS (SELECT FROM devices d WHERE d.terminal_id = ${terminalId} AND d.deleted_at IS NULL
+                        AND d.merchant_id <> ${merchantId}) AS is_others`;
+    const isOwn = held?.merchant_id === merchantId;
+    if (!held || (held.merchant_id !== null && !isOwn) || (held.is_others && !isOwn)) return null;
+    return held.own === null ? 'none' : { deviceId: held.own };
   }
 
   /** Whether a receipt of the merchant holds this sequence of this terminal. */

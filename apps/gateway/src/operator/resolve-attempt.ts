@@ -98,6 +98,7 @@ export class ResolveAttempt {
     const resolution = {
       ...recorded,
       ...fiscal,
+      ...(decision.confirmTerminal && { confirm_terminal: true }),
       ...(isDuplicate && { surplus: fiscalFacts(surplus ?? registration) }),
     };
     await this.close(tx, attempt, 'registered', resolution);
@@ -223,13 +224,16 @@ function checked(claim: RegistrationClaim, attempt: LockedAttempt, at: string): 
   return check.registration;
 }
 
+/** What a link names may be any text. */
+const TERMINAL = /^[0-9A-Za-z-]{1,63}$/;
+
 function terminalsNamed(decision: Decision): string[] {
   if (decision.kind === 'not_registered') return [];
   const claims = decision.kind === 'duplicate' ? [decision.claim, decision.surplus] : [decision.claim];
   return claims.flatMap((claim) => {
     const url = claim?.verificationUrl ?? null;
     const link = url === null ? null : parseVerificationLink(url);
-    return link === null ? [] : [link.terminalId];
+    return link !== null && TERMINAL.test(link.terminalId) ? [link.terminalId] : [];
   });
 }
 
