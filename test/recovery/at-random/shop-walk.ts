@@ -90,6 +90,12 @@ export class ShopWalk {
       register.refusesWith = null;
     }
     this.note('healed');
+    for (
+      let id = await this.anyReceipt('awaiting_payment');
+      id !== null;
+      id = await this.anyReceipt('awaiting_payment')
+    )
+      await this.shop.release(id);
     for (let rounds = 0; rounds < LAST_ROUNDS && judge.broken.length === 0; rounds += 1) {
       await this.end();
       await this.shop.pass(16_000);

@@ -105,8 +105,13 @@ export class ResolveAttempt {
     const { receiptId } = attempt;
     const deviceId = deviceOf(attempt, registration);
     if (!(await registerByOperator(tx, { receiptId, deviceId }, registration))) throw alreadyResolved(attempt);
-    for (const named of [registration, surplus])
-      if (named) await raiseLaneSequence(tx, deviceOf(attempt, named), named);
+    // Of two lanes in the order of their devices: two decisions that name them crosswise do not wait for each other.
+    const placed = [registration, ...(surplus ? [surplus] : [])].map((named) => ({
+      named,
+      lane: deviceOf(attempt, named),
+    }));
+    for (const { named, lane } of placed.sort((left, right) => (left.lane < right.lane ? -1 : 1)))
+      await raiseLaneSequence(tx, lane, named);
     const data = { attempt_id: attempt.id, evidence: 'operator' };
     await writeReceiptEvent(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
     const after = { ...resolution, receipt_status: 'registered' };
