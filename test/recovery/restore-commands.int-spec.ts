@@ -42,26 +42,23 @@ async function lockSession(databaseUrl: string): Promise<AdvisoryLaneLocks> {
   return session;
 }
 
-const run = (...args: string[]): Promise<Record<string, unknown>> => rig.run(...args);
-const keyless = (id: string, profile = {}): Promise<void> => rig.keyless(id, profile);
-const putBack = (): Promise<void> => rig.putBack();
-const attemptOf = (receiptId: string): Promise<string> => rig.attemptOf(receiptId);
-const statusOf = (id: string): Promise<unknown> => rig.statusOf(id);
-const stateOf = (id: string): Promise<unknown> => rig.stateOf(id);
 const actions = async (): Promise<string[]> =>
   (await rows.sql.query<{ action: string }>('SELECT action FROM audit_records ORDER BY sequence')).rows.map(
     ({ action }) => action,
   );
 
 test('begin: no lane is taken from then on, relays compare the identity of the database anew; end: they go on', async () => {
-  await keyless('dev_1');
+  await rig.keyless('dev_1');
   const id = await rows.createReceipt();
   const session = await lockSession(rows.database.url);
   const number = (await rows.ours.lockNumberOf('dev_1'))!;
   const before = (await session.tryTake(number))!;
   expect(before).not.toBeNull();
 
-  expect(await run('restore', 'begin', ...REASON)).toMatchObject({ relays: 1, lanes_held_since: expect.any(String) });
+  expect(await rig.run('restore', 'begin', ...REASON)).toMatchObject({
+    relays: 1,
+    lanes_held_since: expect.any(String),
+  });
   // What it had in hand ends before its next byte; its next session has held what the copy does not know.
   await until(
     'the lane is lost',
@@ -70,11 +67,11 @@ test('begin: no lane is taken from then on, relays compare the identity of the d
   );
   const status = await until(
     'a relay has compared',
-    () => run('restore', 'status'),
+    () => rig.run('restore', 'status'),
     (each) => each['is_compared'] === true,
   );
   expect(status).toMatchObject({ devices_stopped: 1, receipts_held: 1, receipts_for_a_person: 1 });
-  expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['replaced', 'unknown']);
+  expect([await rig.stateOf('dev_1'), await rig.statusOf(id)]).toEqual(['replaced', 'unknown']);
   await before.release();
   await until('the next session is there', () => session.isConnected, Boolean);
   expect(await session.tryTake(number)).toBeNull();
@@ -82,12 +79,12 @@ test('begin: no lane is taken from then on, relays compare the identity of the d
   const overdue = { overdueMs: -60_000, after: '', lanes: 10 };
   expect((await rows.ours.overdueLanes(overdue)).due).toEqual([]);
 
-  expect(await run('restore', 'end', ...REASON)).toMatchObject({ released: true, lanes_held_since: null });
+  expect(await rig.run('restore', 'end', ...REASON)).toMatchObject({ released: true, lanes_held_since: null });
   expect((await rows.ours.overdueLanes(overdue)).due).toEqual(['dev_1']);
   const after = await session.tryTake(number);
   expect(after).not.toBeNull();
   await after?.release();
-  expect(await run('restore', 'end', ...REASON)).toMatchObject({ released: false });
+  expect(await rig.run('restore', 'end', ...REASON)).toMatchObject({ released: false });
   expect((await actions()).slice(-2)).toEqual(['lanes.hold', 'lanes.release']);
 });
 
@@ -97,9 +94,9 @@ test('begin: a lane that is in hand writes no intent, also where the session of 
   await rows.holdLane();
   // A role that the command may not end, as where relays have one of their own.
   const session = await lockSession(rows.database.adminUrl);
-  expect(await run('restore', 'begin', ...REASON)).toMatchObject({ relays: 'restart_them', is_compared: false });
+  expect(await rig.run('restore', 'begin', ...REASON)).toMatchObject({ relays: 'restart_them', is_compared: false });
   expect(await rows.ours.openAttempt(rows.intent(id))).toBe('lane_not_held');
-  await run('restore', 'end', ...REASON);
+  await rig.run('restore', 'end', ...REASON);
   // That session was there before: nothing has been held yet.
   const number = (await rows.ours.lockNumberOf('dev_1'))!;
   expect([session.isConnected, await session.tryTake(number)]).toEqual([true, null]);
@@ -110,17 +107,17 @@ test('begin: a lane that is in hand writes no intent, also where the session of 
 });
 
 test('resolve: many decisions of a file, with what was compared beside each; those that are refused are named', async () => {
-  await keyless('dev_1', { failoverAfterMs: 1_000 });
-  await keyless('dev_2');
+  await rig.keyless('dev_1', { failoverAfterMs: 1_000 });
+  await rig.keyless('dev_2');
   const [here, there, nowhere, wrong] = [
     await rows.createReceipt(),
     await rows.createReceipt(),
     await rows.createReceipt(),
     await rows.createReceipt(),
   ];
-  await putBack();
+  await rig.putBack();
   const list = join(folder, 'held.jsonl');
-  expect(await run('restore', 'list', '--file', list)).toMatchObject({ receipts: 4 });
+  expect(await rig.run('restore', 'list', '--file', list)).toMatchObject({ receipts: 4 });
   const held = readFileSync(list, 'utf8')
     .trim()
     .split('\n')
@@ -143,38 +140,41 @@ test('resolve: many decisions of a file, with what was compared beside each; tho
     [wrong]: claim(3, 'UZ00000000000009'),
   };
   writeFileSync(list, held.map((each) => JSON.stringify({ ...each, ...decisions[each.receipt_id] })).join('\n'));
-  const answer = await run('restore', 'resolve', '--file', list, ...REASON, ...evidence);
-  expect(answer).toMatchObject({ done: 3, refused: [{ id: await attemptOf(wrong), code: expect.any(String) }] });
+  const answer = await rig.run('restore', 'resolve', '--file', list, ...REASON, ...evidence);
+  expect(answer).toMatchObject({ done: 3, refused: [{ id: await rig.attemptOf(wrong), code: expect.any(String) }] });
   expect(await rows.receipt(here)).toMatchObject({ status: 'registered', device_id: 'dev_1', receipt_seq: '7' });
   expect(await rows.receipt(there)).toMatchObject({ status: 'registered', device_id: 'dev_2', receipt_seq: '9' });
-  expect([await statusOf(nowhere), await statusOf(wrong)]).toEqual(['accepted', 'unknown']);
-  const { outcome } = (await rows.attempt(await attemptOf(there))) as { outcome: { resolution: unknown } };
+  expect([await rig.statusOf(nowhere), await rig.statusOf(wrong)]).toEqual(['accepted', 'unknown']);
+  const { outcome } = (await rows.attempt(await rig.attemptOf(there))) as { outcome: { resolution: unknown } };
   expect(outcome.resolution).toMatchObject({ actor: 'cli', evidence: { file: 'ofd.csv', sha256: expect.any(String) } });
 
   const csv = join(folder, 'decisions.csv');
-  writeFileSync(csv, `attempt_id;decision\n${await attemptOf(wrong)};not_registered\n${newId('att')};not_registered\n`);
-  const second = await run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
+  writeFileSync(
+    csv,
+    `attempt_id;decision\n${await rig.attemptOf(wrong)};not_registered\n${newId('att')};not_registered\n`,
+  );
+  const second = await rig.run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
   expect(second).toMatchObject({ done: 1, refused: [{ line: 3, code: 'not_found' }] });
-  expect(await statusOf(wrong)).toBe('accepted');
+  expect(await rig.statusOf(wrong)).toBe('accepted');
   expect(await rig.app.get(VerifyAuditTrail).verifyAuditTrail('mer_1')).toMatchObject({ kind: 'intact' });
 });
 
 test('resolve: a module that stood there after the copy alone, and one that failover reached by settings of later', async () => {
-  await keyless('dev_1');
-  await keyless('dev_2');
+  await rig.keyless('dev_1');
+  await rig.keyless('dev_2');
   await rows.createMerchant('x', '987654321');
   await rows.createDevice('dev_x', 'x');
   await rows.sql.query(`UPDATE devices SET terminal_id = 'UZ0000000000000X' WHERE id = 'dev_x'`);
   const [gone, there, theirs] = [await rows.createReceipt(), await rows.createReceipt(), await rows.createReceipt()];
-  await putBack();
+  await rig.putBack();
   const decide = async (receiptId: string, terminalId: string, confirmed: string): Promise<unknown> => {
     const url = buildVerificationLink('https://ofd.soliq.uz/check', {
       ...{ terminalId, receiptSeq: 7, fiscalSign: '012345678901', compactTime: tashkentCompact(Date.now() - 60_000) },
     });
     const csv = join(folder, 'modules.csv');
     const head = 'attempt_id;decision;receipt_seq;fiscal_sign;verification_url;confirm_terminal';
-    writeFileSync(csv, `${head}\n${await attemptOf(receiptId)};registered;7;012345678901;${url};${confirmed}\n`);
-    return run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
+    writeFileSync(csv, `${head}\n${await rig.attemptOf(receiptId)};registered;7;012345678901;${url};${confirmed}\n`);
+    return rig.run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
   };
   expect(await decide(gone, 'UZ00000000000009', '')).toMatchObject({
     ...{ done: 0, refused: [{ detail: expect.stringContaining('confirm_terminal') }] },
@@ -184,7 +184,7 @@ test('resolve: a module that stood there after the copy alone, and one that fail
   expect(await decide(there, 'UZ00000000000002', '')).toEqual({ done: 1, refused: [] });
   expect(await rows.receipt(there)).toMatchObject({ status: 'registered', device_id: 'dev_2' });
   const outcome = { outcome: { resolution: { confirm_terminal: true } } };
-  expect(await rows.attempt(await attemptOf(gone))).toMatchObject(outcome);
+  expect(await rows.attempt(await rig.attemptOf(gone))).toMatchObject(outcome);
   // Another merchant's by a device, by its claim alone; and what no terminal is called.
   await rows.sql.query(`INSERT INTO terminals (terminal_id, merchant_id) VALUES ('UZ0000000000000Y', 'mer_x')`);
   for (const terminal of ['UZ0000000000000X', 'UZ0000000000000Y', '%00'])
@@ -198,9 +198,9 @@ test('resolve: a module that stood there after the copy alone, and one that fail
 });
 
 test('list: what was decided already hides nothing that stands behind it', async () => {
-  await keyless('dev_1');
+  await rig.keyless('dev_1');
   const id = await rows.createReceipt();
-  await putBack();
+  await rig.putBack();
   await rows.sql.query(
     `WITH decided AS (
        INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
@@ -211,35 +211,35 @@ test('list: what was decided already hides nothing that stands behind it', async
     [id],
   );
   const list = join(folder, 'behind.jsonl');
-  expect(await run('restore', 'list', '--file', list)).toMatchObject({ receipts: 1 });
+  expect(await rig.run('restore', 'list', '--file', list)).toMatchObject({ receipts: 1 });
 });
 
 test('adopt: all registers that stand still since the restore, or those that are named', async () => {
-  for (const id of ['dev_1', 'dev_2', 'dev_3']) await keyless(id);
-  await putBack();
-  expect(await run('restore', 'adopt', '--devices', 'dev_2,dev_9', ...REASON, ...evidence)).toMatchObject({
+  for (const id of ['dev_1', 'dev_2', 'dev_3']) await rig.keyless(id);
+  await rig.putBack();
+  expect(await rig.run('restore', 'adopt', '--devices', 'dev_2,dev_9', ...REASON, ...evidence)).toMatchObject({
     ...{ done: 1, refused: [{ id: 'dev_9', code: 'not_found' }] },
   });
-  expect([await stateOf('dev_1'), await stateOf('dev_2')]).toEqual(['replaced', 'online']);
-  expect(await run('restore', 'adopt', ...REASON, ...evidence)).toEqual({ done: 2, refused: [] });
-  expect([await stateOf('dev_1'), await stateOf('dev_3')]).toEqual(['online', 'online']);
+  expect([await rig.stateOf('dev_1'), await rig.stateOf('dev_2')]).toEqual(['replaced', 'online']);
+  expect(await rig.run('restore', 'adopt', ...REASON, ...evidence)).toEqual({ done: 2, refused: [] });
+  expect([await rig.stateOf('dev_1'), await rig.stateOf('dev_3')]).toEqual(['online', 'online']);
 });
 
 test('adopt holds back what is older than the restore, on a register with keys too: its keys go with the module', async () => {
   await rows.sql.query(`UPDATE devices SET journal_id = 'j', terminal_id = 'UZ1' WHERE id = 'dev_1'`);
   const id = await rows.createReceipt();
-  await putBack();
-  expect(await statusOf(id)).toBe('accepted');
+  await rig.putBack();
+  expect(await rig.statusOf(id)).toBe('accepted');
   await rows.sql.query(`UPDATE devices SET state = 'replaced' WHERE id = 'dev_1'`);
-  await run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
-  expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['online', 'unknown']);
+  await rig.run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
+  expect([await rig.stateOf('dev_1'), await rig.statusOf(id)]).toEqual(['online', 'unknown']);
 });
 
 test('begin: what was there counts as a copy’s from then on, also where all lanes go again before a relay has compared', async () => {
-  await keyless('dev_1');
-  await run('restore', 'begin', ...REASON);
-  await run('restore', 'end', ...REASON);
-  expect(await run('restore', 'status')).toMatchObject({ restored_at: expect.any(String), is_compared: false });
+  await rig.keyless('dev_1');
+  await rig.run('restore', 'begin', ...REASON);
+  await rig.run('restore', 'end', ...REASON);
+  expect(await rig.run('restore', 'status')).toMatchObject({ restored_at: expect.any(String), is_compared: false });
 });
 
 test.each([
@@ -250,5 +250,5 @@ test.each([
   [['restore', 'resolve', ...REASON, '--evidence', '/nowhere', '--file', '/nowhere']],
   [['restore', 'status', '--file', 'x']],
 ])('refused: %j', async (args) => {
-  await expect(run(...args)).rejects.toThrow(/reason|evidence|no file|Usage|unknown option/);
+  await expect(rig.run(...args)).rejects.toThrow(/reason|evidence|no file|Usage|unknown option/);
 });

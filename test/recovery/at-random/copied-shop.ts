@@ -105,16 +105,7 @@ export class CopiedShop {
     const drawn = documentOf(id, chance);
     // A person cannot say in which module an advance stands: it has no link.
     const document: typeof drawn = { ...drawn, type: drawn.type === 'advance' ? 'sale' : drawn.type };
-    await this.rows.sql.query(
-      `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
-                             total_tiyin, vat_total_tiyin)
-       VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', $2, $3::text::receipt_status,
-               CASE WHEN $3::text = 'accepted' THEN nextval('lane_place_seq') END, $4, $5, $6, $7)`,
-      [
-        ...[id, document.type, status, deviceId, JSON.stringify(document)],
-        ...[document.totalTiyin, document.vatTotalTiyin],
-      ],
-    );
+    await this.rows.createReceipt({ id, deviceId, status, document });
     this.note(`${id} ${status} at ${deviceId}`);
     return id;
   }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { PrismaService } from '#database';
+import { PrismaService, type StoredReceiptDocument } from '#database';
 import type { Baseline } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, type Intent } from '#ledger';
 import { firstIdAt } from '#runtime';
@@ -17,6 +17,8 @@ interface ReceiptFields {
   id?: string;
   deviceId?: string;
   status?: string;
+  /** Unless given, one of a sale. */
+  document?: StoredReceiptDocument;
   /** From now. */
   dispatchInS?: number;
   /** In a transaction of the caller's. */
@@ -131,6 +133,7 @@ export class LaneRows {
     id: given,
     deviceId = this.deviceId,
     status = 'accepted',
+    document,
     dispatchInS,
     over = this.sql,
   }: ReceiptFields = {}): Promise<string> {
@@ -139,9 +142,12 @@ export class LaneRows {
     await over.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
                              total_tiyin, vat_total_tiyin, dispatch_before)
-       VALUES ($1, (SELECT merchant_id FROM devices WHERE id = $3), 'cli_1', 'receipts', '\\x00', 'sale', $2,
+       VALUES ($1, (SELECT merchant_id FROM devices WHERE id = $3), 'cli_1', 'receipts', '\\x00', $6, $2,
                nextval('lane_place_seq'), $3, $4, 1, 0, now() + make_interval(secs => $5))`,
-      [id, status, deviceId, JSON.stringify(documentOf(id, new Chance(this.receipts))), dispatchInS ?? null],
+      [
+        ...[id, status, deviceId, JSON.stringify(document ?? documentOf(id, new Chance(this.receipts)))],
+        ...[dispatchInS ?? null, document?.type ?? 'sale'],
+      ],
     );
     return id;
   }
