@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildVerificationLink, tashkentCompact } from '#fiscal-domain';
+import { sampleDocument } from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
 import { holdAfterRestore } from '../../apps/device-relay/src/copies/hold-after-restore.js';
@@ -192,9 +193,36 @@ test('resolve: a module that stood there after the copy alone, and one that fail
       done: 0,
       refused: [{ code: 'contradicts_reading' }],
     });
+  // Nor does a confirmation help there.
+  expect(await decide(theirs, 'UZ0000000000000X', '')).toMatchObject({
+    refused: [{ detail: expect.not.stringContaining('confirm_terminal') }],
+  });
   // Of what is no copy's no terminal is taken that its register does not have.
   await rows.sql.query('UPDATE database_identity SET changed_at = NULL');
   expect(await decide(theirs, 'UZ00000000000008', 'true')).toMatchObject({ done: 0, refused: [{}] });
+});
+
+test('resolve: an advance, which has no link, names its terminal', async () => {
+  await rig.keyless('dev_1');
+  await rig.keyless('dev_2');
+  const document = { ...sampleDocument(), type: 'advance' as const };
+  const receipts = { gone: await rows.createReceipt({ document }), there: await rows.createReceipt({ document }) };
+  await rig.putBack();
+  const decide = async (receiptId: string, more: Record<string, unknown>): Promise<unknown> => {
+    const list = join(folder, 'advances.jsonl');
+    const attempt = { attempt_id: await rig.attemptOf(receiptId), decision: 'registered', receipt_seq: 7 };
+    writeFileSync(list, JSON.stringify({ ...attempt, ...more }));
+    return rig.run('restore', 'resolve', '--file', list, ...REASON, ...evidence);
+  };
+  const elsewhere = { terminal_id: 'UZ00000000000009' };
+  expect(await decide(receipts.gone, elsewhere)).toMatchObject({
+    refused: [{ detail: expect.stringMatching(/UZ00000000000009.*confirm_terminal/) }],
+  });
+  expect(await decide(receipts.gone, { terminal_id: 'UZ 9' })).toMatchObject({ done: 0, refused: [{}] });
+  expect(await decide(receipts.gone, { ...elsewhere, confirm_terminal: true })).toEqual({ done: 1, refused: [] });
+  expect(await rows.receipt(receipts.gone)).toMatchObject({ device_id: 'dev_1', terminal_id: 'UZ00000000000009' });
+  expect(await decide(receipts.there, { terminal_id: 'UZ00000000000002' })).toEqual({ done: 1, refused: [] });
+  expect(await rows.receipt(receipts.there)).toMatchObject({ device_id: 'dev_2', terminal_id: 'UZ00000000000002' });
 });
 
 test('list: what was decided already hides nothing that stands behind it', async () => {

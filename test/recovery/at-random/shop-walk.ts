@@ -322,6 +322,7 @@ function claimOf({ terminalId, seq }: { terminalId: string; seq: number }, type:
     receiptSeq: seq,
     fiscalSign: hasSign ? sign : null,
     verificationUrl: hasSign ? `https://ofd.example/check?t=${terminalId}&r=${seq}&c=20260101120000&s=${sign}` : null,
+    terminalId: hasSign ? null : terminalId,
     registeredAt: null,
   };
 }

@@ -1,5 +1,5 @@
 // Promise: what a person says of a registration is held against all that is on record, and no further.
-import { tashkentCompact, type CounterReading } from '#fiscal-domain';
+import { tashkentCompact, type Baseline, type CounterReading } from '#fiscal-domain';
 import { checkRegistration, type AttemptEvidence } from './check-registration.js';
 import type { RegistrationClaim } from './decision.js';
 
@@ -15,7 +15,7 @@ const reading = (sequence: number, terminalId = 'T1'): CounterReading => ({
 function claim(receiptSeq: number, more: { terminalId?: string; atMs?: number; registeredAt?: Date } = {}) {
   const { terminalId = 'T1', atMs = NOW, registeredAt = null } = more;
   const verificationUrl = `https://ofd/check?t=${terminalId}&r=${receiptSeq}&c=${tashkentCompact(atMs)}&s=${SIGN}`;
-  return { receiptSeq, fiscalSign: SIGN, verificationUrl, registeredAt } satisfies RegistrationClaim;
+  return { receiptSeq, fiscalSign: SIGN, verificationUrl, terminalId: null, registeredAt } satisfies RegistrationClaim;
 }
 
 const evidence = (more: Partial<AttemptEvidence> = {}): AttemptEvidence => ({
@@ -27,6 +27,8 @@ const evidence = (more: Partial<AttemptEvidence> = {}): AttemptEvidence => ({
   startedAt: new Date(NOW - 60_000),
   ...more,
 });
+
+const baselineOf = (sequence: number): Baseline => ({ terminalId: 'T1', journalId: null, sequence, reading: null });
 
 const codes = (claimed: RegistrationClaim, known: AttemptEvidence): string[] => {
   const check = checkRegistration(claimed, known, { nowMs: NOW });
@@ -63,6 +65,13 @@ test.each<[string, Partial<AttemptEvidence>, number[]]>([
   ],
   ['baseline by a reading not calibrated', { baseline: { ...unknownBefore, reading: reading(5) } }, range(5, 20)],
   ['another module is in the device by now', { deviceTerminalId: 'T2' }, range(11, 20)],
+  ['what an earlier attempt may have made', { earlierBaselines: [baselineOf(6), baselineOf(8)] }, range(7, 20)],
+  [
+    'an earlier attempt at another module',
+    { earlierBaselines: [{ ...baselineOf(6), terminalId: 'T2' }] },
+    range(1, 20),
+  ],
+  ['what was made after the copy that was put back', { isFromCopy: true }, range(1, 20)],
 ])('sequences: %s', (_what, more, expected) => {
   expect(allowed(evidence(more))).toEqual(expected);
 });
@@ -74,11 +83,39 @@ test('a sleeper that woke on the new module counts from nothing; a strange termi
   expect(codes(claim(3, { terminalId: 'T9' }), evidence({ baseline: unread, deviceTerminalId: null }))).toEqual([]);
 });
 
+test('a terminal is named by its link, or for want of one by itself; both must say the same', () => {
+  const advance = { receiptSeq: 11, fiscalSign: null, verificationUrl: null, terminalId: 'T2', registeredAt: null };
+  const pointerOf = (claimed: RegistrationClaim, known: AttemptEvidence): string[] => {
+    const check = checkRegistration(claimed, known, { nowMs: NOW });
+    return check.kind === 'consistent' ? [check.registration.terminalId] : check.faults.map(({ pointer }) => pointer);
+  };
+  const known = evidence({ receiptType: 'advance', isFromCopy: true });
+  expect(pointerOf(advance, known)).toEqual(['/terminal_id']);
+  expect(pointerOf(advance, { ...known, otherTerminals: ['T2'] })).toEqual(['T2']);
+  expect(pointerOf(claim(11, { terminalId: 'T2' }), evidence())).toEqual(['/verification_url']);
+  expect(pointerOf({ ...claim(11), terminalId: 'T2' }, evidence())).toEqual(['/terminal_id']);
+  expect(pointerOf({ ...claim(11), terminalId: 'T1' }, evidence())).toEqual(['T1']);
+});
+
+test('a terminal that may have been forgotten is confirmed; not one that is another merchant’s', () => {
+  const said = (more: Partial<AttemptEvidence>): string => {
+    const check = checkRegistration(claim(3, { terminalId: 'T9' }), evidence(more), { nowMs: NOW });
+    return check.kind === 'consistent' ? check.kind : check.faults.map(({ detail }) => detail).join();
+  };
+  expect(said({ isFromCopy: true })).toContain('confirm_terminal');
+  expect(said({})).not.toContain('confirm_terminal');
+  expect(said({ isFromCopy: true, foreignTerminals: ['T9'] })).toBe("terminal T9 is not this merchant's");
+});
+
 test('an advance on a register of which nothing is known cannot be placed', () => {
-  const advance = { receiptSeq: 3, fiscalSign: null, verificationUrl: null, registeredAt: null };
+  const advance = { receiptSeq: 3, fiscalSign: null, verificationUrl: null, terminalId: null, registeredAt: null };
   const unread = { ...unknownBefore, terminalId: null, reading: null };
   const known = evidence({ receiptType: 'advance', baseline: unread, deviceTerminalId: null });
   expect(codes(advance, known)).toEqual(['invalid_value']);
+  expect(codes({ ...advance, terminalId: 'T9' }, known)).toEqual([]);
+  expect(codes({ ...advance, terminalId: 'T9' }, { ...known, foreignTerminals: ['T9'] })).toEqual([
+    'contradicts_reading',
+  ]);
   const check = checkRegistration({ ...advance, receiptSeq: 11 }, evidence({ receiptType: 'advance' }), { nowMs: NOW });
   expect(check).toMatchObject({
     kind: 'consistent',

@@ -22,10 +22,15 @@ export interface AttemptEvidence {
   deviceTerminalId: string | null;
   /** Of other registers that may have it after a restore. */
   otherTerminals?: readonly string[];
-  /** A module may have stood there of which a copy of the database that was put back knows nothing. */
-  mayBeForgotten?: boolean;
-  /** The document may be older than this attempt: its baseline bounds nothing. */
-  mayBeEarlier?: boolean;
+  /** Named by the person, and another merchant's. */
+  foreignTerminals?: readonly string[];
+  /**
+   * The receipt is older than a restore: the document may be older than this attempt, and may stand in a module of which the copy
+   * that was put back knows nothing.
+   */
+  isFromCopy?: boolean;
+  /** Of earlier attempts that ended without proof: the document may be one of theirs. */
+  earlierBaselines?: readonly Baseline[];
   startedAt: Date;
 }
 
@@ -59,23 +64,21 @@ export function checkRegistration(
   { nowMs, at = '' }: { nowMs: number; at?: string },
 ): RegistrationCheck {
   const link = claim.verificationUrl === null ? null : parseVerificationLink(claim.verificationUrl);
-  const faults = [...signFaults(claim, evidence.receiptType), ...timeFaults(claim, link, nowMs)];
-  const { baseline, reading, deviceTerminalId, otherTerminals = [], mayBeForgotten = false } = evidence;
-  const own = [baseline.terminalId, reading?.terminalId ?? null, deviceTerminalId].filter((id) => id !== null);
-  const terminals = [...own, ...otherTerminals];
-  const terminalId = link?.terminalId ?? terminals[0] ?? null;
+  const faults = [
+    ...signFaults(claim, evidence.receiptType),
+    ...terminalFaults(claim, link),
+    ...timeFaults(claim, link, nowMs),
+  ];
+  const own = ownTerminals(evidence);
+  const terminalId = link?.terminalId ?? claim.terminalId ?? own[0] ?? null;
   if (terminalId === null) {
-    faults.push({
-      pointer: '/receipt_seq',
-      code: 'invalid_value',
-      detail: 'the terminal of this register is not known',
-    });
-  } else if (terminals.length > 0 && !terminals.includes(terminalId)) {
-    const forgotten = mayBeForgotten ? FORGOTTEN_TERMINAL : '';
-    const detail = `terminal ${terminalId} is not this register's (${[...new Set(terminals)].join(', ')})${forgotten}`;
-    faults.push({ pointer: '/verification_url', code: 'contradicts_reading', detail });
+    const detail = 'the terminal of this register is not known; terminal_id names it';
+    faults.push({ pointer: '/receipt_seq', code: 'invalid_value', detail });
   } else {
-    faults.push(...sequenceFaults(claim.receiptSeq, terminalId, evidence));
+    const strange = strangeTerminal(terminalId, own, evidence);
+    const pointer = link === null ? '/terminal_id' : '/verification_url';
+    if (strange !== null) faults.push({ pointer, code: 'contradicts_reading', detail: strange });
+    else faults.push(...sequenceFaults(claim.receiptSeq, terminalId, evidence));
   }
   if (faults.length > 0 || terminalId === null) {
     return { kind: 'refused', faults: faults.map((fault) => ({ ...fault, pointer: at + fault.pointer })) };
@@ -86,6 +89,25 @@ export function checkRegistration(
     kind: 'consistent',
     registration: { terminalId, receiptSeq, fiscalSign, verificationUrl, registeredAt },
   };
+}
+
+/** The terminals by which the attempt's own register is known, the likeliest first. */
+export function ownTerminals({
+  baseline,
+  reading,
+  deviceTerminalId,
+}: Pick<AttemptEvidence, 'baseline' | 'reading' | 'deviceTerminalId'>): string[] {
+  return [baseline.terminalId, reading?.terminalId ?? null, deviceTerminalId].filter((id) => id !== null);
+}
+
+/** What speaks against the terminal, or null. Of a register that is not known by any, it may be each that is not another merchant's. */
+function strangeTerminal(terminalId: string, own: readonly string[], evidence: AttemptEvidence): string | null {
+  const { otherTerminals = [], foreignTerminals = [], isFromCopy = false } = evidence;
+  const terminals = [...new Set([...own, ...otherTerminals])];
+  if (terminals.includes(terminalId)) return null;
+  if (foreignTerminals.includes(terminalId)) return `terminal ${terminalId} is not this merchant's`;
+  if (terminals.length === 0) return null;
+  return `terminal ${terminalId} is not this register's (${terminals.join(', ')})${isFromCopy ? FORGOTTEN_TERMINAL : ''}`;
 }
 
 /** What sign, link and sequence say must be one thing. Also used to complete a sign. */
@@ -140,6 +162,12 @@ function signFaults(
   return linkFaults({ receiptSeq, fiscalSign, verificationUrl });
 }
 
+function terminalFaults({ terminalId }: RegistrationClaim, link: VerificationLink | null): ProblemError[] {
+  if (link === null || terminalId === null || link.terminalId === terminalId) return [];
+  const detail = `the link names terminal ${link.terminalId}`;
+  return [{ pointer: '/terminal_id', code: 'contradicts_link', detail }];
+}
+
 function timeFaults({ registeredAt }: RegistrationClaim, link: VerificationLink | null, nowMs: number): ProblemError[] {
   const linked = linkTime(link);
   const moment = linked ?? registeredAt;
@@ -153,20 +181,36 @@ function timeFaults({ registeredAt }: RegistrationClaim, link: VerificationLink 
   return [{ pointer: '/registered_at', code: 'contradicts_link', detail }];
 }
 
-/** Above the baseline, and not above what the register itself had counted up to. */
+/** Above the baselines of all that may have sent it, and not above what the register itself had counted up to. */
 function sequenceFaults(receiptSeq: number, terminalId: string, evidence: AttemptEvidence): ProblemError[] {
-  const { baseline, reading, calibration } = evidence;
+  const { baseline, reading, calibration, isFromCopy = false, earlierBaselines = [] } = evidence;
   const fault = (detail: string): ProblemError[] => [{ pointer: '/receipt_seq', code: 'contradicts_reading', detail }];
-  const documentOf = (reported: number, slack: number): number =>
-    calibration === null ? reported + slack : reported - calibration.sequenceOffset;
-  if (baseline.terminalId === terminalId && evidence.mayBeEarlier !== true) {
-    const read = baseline.reading === null ? null : documentOf(baseline.reading.sequence, -UNKNOWN_OFFSET);
-    const before = Math.max(baseline.sequence ?? 0, read ?? 0);
-    if (receiptSeq <= before) return fault(`sequence ${receiptSeq} is not above ${before}, the last one before it`);
-  }
+  const before = isFromCopy
+    ? 0
+    : Math.min(...[baseline, ...earlierBaselines].map((one) => lastBefore(one, terminalId, calibration)));
+  if (receiptSeq <= before) return fault(`sequence ${receiptSeq} is not above ${before}, the last one before it`);
   if (reading !== null && reading.terminalId === terminalId) {
-    const last = documentOf(reading.sequence, UNKNOWN_OFFSET);
+    const last = documentOf(reading.sequence, { calibration, slack: UNKNOWN_OFFSET });
     if (receiptSeq > last) return fault(`sequence ${receiptSeq} is above ${last}, the last one when it was read`);
   }
   return [];
+}
+
+/** The module's last document before the attempt; 0: this attempt's baseline says nothing of it. */
+function lastBefore(
+  { terminalId: known, sequence, reading }: Baseline,
+  terminalId: string,
+  calibration: Calibration | null,
+): number {
+  if (known !== terminalId) return 0;
+  const read = reading === null ? 0 : documentOf(reading.sequence, { calibration, slack: -UNKNOWN_OFFSET });
+  return Math.max(sequence ?? 0, read);
+}
+
+/** The document that a reported sequence means; uncalibrated, the furthest that it may mean. */
+function documentOf(
+  reported: number,
+  { calibration, slack }: { calibration: Calibration | null; slack: number },
+): number {
+  return calibration === null ? reported + slack : reported - calibration.sequenceOffset;
 }

@@ -7,6 +7,8 @@ export interface RegistrationClaim {
   /** Both null for an advance or credit: they have neither. */
   fiscalSign: string | null;
   verificationUrl: string | null;
+  /** Null: the link says which, or where there is none, it is the register's own. */
+  terminalId: string | null;
   /** Null: the link says when. */
   registeredAt: Date | null;
 }
@@ -39,6 +41,7 @@ export function readDecision(body: ResolveBody): Decision {
     receiptSeq: body.receipt_seq ?? 0,
     fiscalSign: body.fiscal_sign ?? null,
     verificationUrl: body.verification_url ?? null,
+    terminalId: body.terminal_id ?? null,
     registeredAt: body.registered_at ? new Date(body.registered_at) : null,
   };
   const registered = { reason, claim, confirmTerminal: body.confirm_terminal === true };
@@ -47,7 +50,7 @@ export function readDecision(body: ResolveBody): Decision {
     : { kind: 'duplicate', ...registered, surplus: surplusOf(body) };
 }
 
-const CLAIM_FIELDS = ['receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at'] as const;
+const CLAIM_FIELDS = ['receipt_seq', 'fiscal_sign', 'verification_url', 'terminal_id', 'registered_at'] as const;
 
 /** Sign and link are asked for by the receipt's type, which only the database knows. */
 function claimFaults(body: ResolveBody): ProblemError[] {
@@ -69,7 +72,7 @@ function unwanted(body: ResolveBody, fields: readonly (keyof ResolveBody)[]): Pr
 function surplusOf({ surplus }: ResolveBody): RegistrationClaim | null {
   if (!surplus) return null;
   const { receipt_seq: receiptSeq, fiscal_sign: fiscalSign, verification_url: verificationUrl } = surplus;
-  return { receiptSeq, fiscalSign, verificationUrl, registeredAt: null };
+  return { receiptSeq, fiscalSign, verificationUrl, terminalId: null, registeredAt: null };
 }
 
 function isGiven(value: unknown): boolean {

@@ -23,6 +23,8 @@ const MAX_LINK_LENGTH = 1_000;
 const MAX_TERMINAL_LENGTH = 63;
 /** Of a sale or refund: twelve digits, with leading zeros. */
 const FISCAL_SIGN = /^\d{12}$/;
+/** What a fiscal module can be called; a link may name any text. */
+export const TERMINAL_ID = /^[0-9A-Za-z-]{1,63}$/;
 
 /** Why, in a person's words; blanks around them do not count. */
 function IsReason(): PropertyDecorator {
@@ -106,6 +108,11 @@ export class ResolveBody {
   @MaxLength(MAX_LINK_LENGTH)
   verification_url?: string | null;
 
+  /** The terminal that has an advance or credit, which has no link, where it is not the one that its register is known by. */
+  @IsOptional()
+  @Matches(TERMINAL_ID)
+  terminal_id?: string | null;
+
   @IsOptional()
   @IsMoment()
   registered_at?: string | null;
@@ -116,8 +123,8 @@ export class ResolveBody {
   confirm_unsettled?: boolean | null;
 
   /**
-   * With registered or duplicate, of a receipt that is older than a restore: the link names a terminal of which the database knows nothing, a
-   * module that was in the register for a while after the copy.
+   * With registered or duplicate, of a receipt that is older than a restore: a link or terminal_id names a terminal of which the database knows
+   * nothing, a module that was in the register for a while after the copy.
    */
   @IsOptional()
   @IsBoolean()

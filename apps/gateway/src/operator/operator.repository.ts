@@ -26,8 +26,8 @@ export interface LockedAttempt {
   otherTerminals: ReadonlyMap<string, string>;
   /** Its receipt is older than a restore of the database. */
   isFromCopy: boolean;
-  /** It may have been registered before this attempt: by one that ended without proof, or after the copy of the database that was put back. */
-  mayBeEarlier: boolean;
+  /** Of its receipt's earlier attempts that ended without proof. */
+  earlierBaselines: readonly Baseline[];
   calibration: Calibration | null;
 }
 
@@ -63,16 +63,15 @@ export class OperatorRepository {
          FOR UPDATE OF a`;
     if (!attempt) return null;
     // In a statement of its own: it must see what the one who held the attempt has done to the receipt.
-    const [receipt] = await tx.$queryRaw<
-      { status: ReceiptStatus; type: ReceiptType; is_from_copy: boolean; was_tried: boolean }[]
-    >`
-      SELECT r.status, r.type, ${FROM_COPY} AS is_from_copy,
-             EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND a.id <> ${attemptId} AND ${UNPROVEN_ATTEMPT}) AS was_tried
-        FROM receipts r WHERE r.id = ${attempt.receipt_id} FOR UPDATE OF r`;
+    const [receipt] = await tx.$queryRaw<{ status: ReceiptStatus; type: ReceiptType; is_from_copy: boolean }[]>`
+      SELECT r.status, r.type, ${FROM_COPY} AS is_from_copy FROM receipts r WHERE r.id = ${attempt.receipt_id} FOR UPDATE OF r`;
     const [device] = await tx.$queryRaw<DeviceRow[]>`
       SELECT d.terminal_id, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
+    const earlier = await tx.$queryRaw<{ baseline: Baseline }[]>`
+      SELECT a.baseline FROM attempts a
+       WHERE a.receipt_id = ${attempt.receipt_id} AND a.id <> ${attemptId} AND ${UNPROVEN_ATTEMPT}`;
     const others = await tx.$queryRaw<{ id: string; terminal_id: string }[]>`
       SELECT d.id, d.terminal_id FROM restore_checks c JOIN devices d ON d.id = c.device_id
        WHERE c.attempt_id = ${attemptId} AND d.id <> ${attempt.device_id} AND d.terminal_id IS NOT NULL`;
@@ -92,7 +91,7 @@ export class OperatorRepository {
       deviceTerminalId: device?.terminal_id ?? null,
       otherTerminals: new Map(others.map(({ id, terminal_id: terminalId }) => [terminalId, id])),
       isFromCopy: receipt.is_from_copy,
-      mayBeEarlier: receipt.is_from_copy || receipt.was_tried,
+      earlierBaselines: earlier.map(({ baseline }) => baseline),
       calibration: device?.calibration ?? null,
     };
   }

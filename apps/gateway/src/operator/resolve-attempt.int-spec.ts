@@ -98,8 +98,10 @@ describe('registered', () => {
     expect((await resolve(attempt.attemptId, earlier)).body).toMatchObject({ code: 'contradicts_reading' });
     await fixture.prisma.$executeRaw`
       INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
-      SELECT ${newId('att')}, receipt_id, device_id, 2, 'not_registered', baseline, request, relay_id, now(), '{"resolution": {}}'
-        FROM attempts WHERE id = ${attempt.attemptId}`;
+      SELECT ${newId('att')}, receipt_id, device_id, 2, 'not_registered', jsonb_set(baseline, '{sequence}', '99'), request, relay_id, now(),
+             '{"resolution": {}}' FROM attempts WHERE id = ${attempt.attemptId}`;
+    const earliest = registered(attempt, { receipt_seq: 99, verification_url: link(attempt.terminalId, 99, SIGN) });
+    expect((await resolve(attempt.attemptId, earliest)).body).toMatchObject({ code: 'contradicts_reading' });
     expect((await resolve(attempt.attemptId, earlier)).status).toBe(200);
   });
 
@@ -120,6 +122,19 @@ describe('registered', () => {
       fiscal_sign: null,
       registered_at: '2026-01-02T03:04:00.000Z',
     });
+  });
+
+  test('of a register that was never met a person says what its module is, but not that it is another merchant’s', async () => {
+    const theirs = await fixture.createDevice({ merchantId: await fixture.createMerchant() });
+    const baseline = { terminalId: null, journalId: null, sequence: null, reading: null };
+    const attempt = await fixture.createAttempt({ baseline });
+    await fixture.prisma.device.update({ where: { id: attempt.deviceId }, data: { terminalId: null } });
+    const named = (terminalId: string): Record<string, unknown> =>
+      registered(attempt, { verification_url: link(terminalId, 101, SIGN) });
+    expect((await resolve(attempt.attemptId, named(theirs.terminalId))).body.errors).toEqual([
+      expect.objectContaining({ pointer: '/verification_url', detail: expect.stringContaining("not this merchant's") }),
+    ]);
+    expect((await resolve(attempt.attemptId, named('UZ0000000000007'))).status).toBe(200);
   });
 
   test('a refund is reported as a refund', async () => {

@@ -7,9 +7,10 @@ import { Problem } from '#problems';
 import { AuditedChange, type Changed } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { RefundDuplicate } from '../receipts/refunds/refund-duplicate.js';
-import { checkRegistration, type CheckedRegistration } from './check-registration.js';
+import { checkRegistration, ownTerminals, type CheckedRegistration } from './check-registration.js';
 import type { Decision, RegistrationClaim } from './decision.js';
 import type { Evidence } from './lock-device.js';
+import { TERMINAL_ID } from './operator-bodies.js';
 import { OperatorRepository, type LockedAttempt } from './operator.repository.js';
 
 export interface ResolveAttemptCommand {
@@ -34,6 +35,12 @@ interface Decided {
   refund: { id: string; deviceId: string } | null;
 }
 
+/** With what is known of the terminals that a person names. */
+interface PlacedAttempt extends LockedAttempt {
+  /** Another merchant's. */
+  foreignTerminals: readonly string[];
+}
+
 type Tx = Prisma.TransactionClient;
 
 /**
@@ -56,7 +63,7 @@ export class ResolveAttempt {
         const attempt = await this.rows.lockAttempt(tx, caller.merchantId, attemptId);
         if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
         refuseUnlessUndecided(attempt);
-        const placed = { ...attempt, otherTerminals: await this.placesOf(tx, attempt, decision) };
+        const placed = { ...attempt, ...(await this.placesOf(tx, attempt, decision)) };
         return changed(attempt, decision, await this.decide(tx, placed, { caller, decision, evidence }));
       })
       .catch((error: unknown) => {
@@ -70,7 +77,7 @@ export class ResolveAttempt {
 
   private async decide(
     tx: Tx,
-    attempt: LockedAttempt,
+    attempt: PlacedAttempt,
     { caller, decision, evidence }: Omit<ResolveAttemptCommand, 'attemptId'>,
   ): Promise<Decided> {
     const recorded = {
@@ -92,7 +99,10 @@ export class ResolveAttempt {
       return { after, refund: null };
     }
     const registration = checked(decision.claim, attempt, '');
-    const surplus = decision.kind === 'duplicate' ? await this.checkedSurplus(tx, decision, attempt) : null;
+    const surplus =
+      decision.kind === 'duplicate'
+        ? await this.checkedSurplus(tx, decision, { attempt, standing: registration })
+        : null;
     const fiscal = fiscalFacts(registration);
     const isDuplicate = decision.kind === 'duplicate';
     const resolution = {
@@ -124,22 +134,28 @@ export class ResolveAttempt {
 
   /**
    * After a restore a document may stand at a register that failover reached by settings which the copy does not have: at any of the merchant's.
-   * Or in a module that came after the copy and has gone since, of which only a person knows.
+   * Or in a module that came after the copy and has gone since, of which only a person knows. Of a register that has never been met a person
+   * says what its module is.
    */
   private async placesOf(
     tx: Tx,
-    { merchantId, deviceId, isFromCopy, otherTerminals }: LockedAttempt,
+    attempt: LockedAttempt,
     decision: Decision,
-  ): Promise<LockedAttempt['otherTerminals']> {
-    const places = new Map(otherTerminals);
-    if (!isFromCopy) return places;
+  ): Promise<Pick<PlacedAttempt, 'otherTerminals' | 'foreignTerminals'>> {
+    const { merchantId, deviceId, isFromCopy } = attempt;
+    const otherTerminals = new Map(attempt.otherTerminals);
+    const foreignTerminals: string[] = [];
+    const own = ownTerminals(attempt);
+    if (!isFromCopy && own.length > 0) return { otherTerminals, foreignTerminals };
     const mayBeForgotten = decision.kind !== 'not_registered' && decision.confirmTerminal;
     for (const terminalId of terminalsNamed(decision)) {
-      const holder = places.has(terminalId) ? null : await this.rows.holderOf(tx, merchantId, terminalId);
-      if (holder === null || (holder === 'none' && !mayBeForgotten)) continue;
-      places.set(terminalId, holder === 'none' ? deviceId : holder.deviceId);
+      if (own.includes(terminalId) || otherTerminals.has(terminalId)) continue;
+      const holder = await this.rows.holderOf(tx, merchantId, terminalId);
+      if (holder === null) foreignTerminals.push(terminalId);
+      else if (holder !== 'none') otherTerminals.set(terminalId, holder.deviceId);
+      else if (mayBeForgotten) otherTerminals.set(terminalId, deviceId);
     }
-    return places;
+    return { otherTerminals, foreignTerminals };
   }
 
   /** The document that is one too many is refunded at once, in the same transaction. */
@@ -165,15 +181,15 @@ export class ResolveAttempt {
   /** The document that is one too many must be another one, and of no other receipt. */
   private async checkedSurplus(
     tx: Tx,
-    { claim, surplus }: Extract<Decision, { kind: 'duplicate' }>,
-    attempt: LockedAttempt,
+    { surplus }: Extract<Decision, { kind: 'duplicate' }>,
+    { attempt, standing }: { attempt: PlacedAttempt; standing: CheckedRegistration },
   ): Promise<CheckedRegistration | null> {
     if (surplus === null) return null;
-    if (surplus.receiptSeq === claim.receiptSeq) {
+    const registration = checked(surplus, attempt, '/surplus');
+    if (registration.receiptSeq === standing.receiptSeq && registration.terminalId === standing.terminalId) {
       const detail = 'the surplus document must be another one than the registration that stands';
       throw Problem.fromErrors([{ pointer: '/surplus/receipt_seq', code: 'duplicate', detail }]);
     }
-    const registration = checked(surplus, attempt, '/surplus');
     if (await this.rows.isSequenceTaken(tx, attempt.merchantId, registration))
       throw sequenceTaken('/surplus/receipt_seq');
     return registration;
@@ -214,36 +230,31 @@ function sequenceTaken(pointer: string, cause?: unknown): Problem {
 }
 
 /** @throws Problem 422 */
-function checked(claim: RegistrationClaim, attempt: LockedAttempt, at: string): CheckedRegistration {
-  const { receiptType, baseline, reading, calibration, deviceTerminalId, createdAt: startedAt } = attempt;
-  const otherTerminals = [...attempt.otherTerminals.keys()];
-  const known = {
-    deviceTerminalId,
-    otherTerminals,
-    mayBeForgotten: attempt.isFromCopy,
-    mayBeEarlier: attempt.mayBeEarlier,
+function checked(claim: RegistrationClaim, attempt: PlacedAttempt, at: string): CheckedRegistration {
+  const evidence = {
+    ...attempt,
+    otherTerminals: [...attempt.otherTerminals.keys()],
+    startedAt: attempt.createdAt,
   };
-  const evidence = { receiptType, baseline, reading, calibration, ...known, startedAt };
   const check = checkRegistration(claim, evidence, { nowMs: Date.now(), at });
   if (check.kind === 'refused') throw Problem.fromErrors(check.faults);
   return check.registration;
 }
 
-/** What a link names may be any text. */
-const TERMINAL = /^[0-9A-Za-z-]{1,63}$/;
-
+/** What is no terminal's name is left to the check, and not asked of the database. */
 function terminalsNamed(decision: Decision): string[] {
   if (decision.kind === 'not_registered') return [];
   const claims = decision.kind === 'duplicate' ? [decision.claim, decision.surplus] : [decision.claim];
   return claims.flatMap((claim) => {
     const url = claim?.verificationUrl ?? null;
     const link = url === null ? null : parseVerificationLink(url);
-    return link !== null && TERMINAL.test(link.terminalId) ? [link.terminalId] : [];
+    const terminalId = link?.terminalId ?? claim?.terminalId ?? '';
+    return TERMINAL_ID.test(terminalId) ? [terminalId] : [];
   });
 }
 
 /** Where the registration stands: after a restore it may be another register than the one of its lane. */
-function deviceOf({ otherTerminals, deviceId }: LockedAttempt, { terminalId }: CheckedRegistration): string {
+function deviceOf({ otherTerminals, deviceId }: PlacedAttempt, { terminalId }: CheckedRegistration): string {
   return otherTerminals.get(terminalId) ?? deviceId;
 }
 

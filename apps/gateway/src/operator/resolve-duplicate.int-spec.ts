@@ -79,6 +79,29 @@ test('registered twice: the other document is named', async () => {
   await untilTrue(() => fixture.rung.includes(attempt.deviceId), 'the bell');
 });
 
+test('after a restore: the same number in a module that is gone is another document, which no register can take back', async () => {
+  const attempt = await fixture.createAttempt();
+  await fixture.prisma.$executeRaw`INSERT INTO database_identity (identity, changed_at) VALUES ('x', now())`;
+  const elsewhere = {
+    receipt_seq: 101,
+    fiscal_sign: SIGN,
+    verification_url: link(`${attempt.terminalId}9`, 101, SIGN),
+  };
+  const decision = duplicate(attempt, { surplus: elsewhere });
+  expect((await resolve(attempt.attemptId, decision)).body).toMatchObject({
+    errors: [{ pointer: '/surplus/verification_url', detail: expect.stringContaining('confirm_terminal') }],
+  });
+  const answer = await resolve(attempt.attemptId, { ...decision, confirm_terminal: true });
+  expect([answer.status, answer.body.refund_id]).toEqual([200, null]);
+  expect(answer.body.receipt.fiscal).toMatchObject({ terminal_id: attempt.terminalId, receipt_seq: 101 });
+  const [, event] = await fixture.events(attempt.receiptId);
+  expect(event).toMatchObject({
+    type: 'receipt.duplicate_suspected',
+    data: { terminal_id: `${attempt.terminalId}9`, receipt_seq: 101 },
+  });
+  await fixture.prisma.$executeRaw`DELETE FROM database_identity`;
+});
+
 test('the buyer, whose purchase stands, gets no message of a refund; of a sale that is undone there is one', async () => {
   const notify = { channels: ['sms'], language: 'uz' };
   const other = '999999999999';

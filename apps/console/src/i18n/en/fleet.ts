@@ -174,6 +174,7 @@ export const fleet = {
     seq: 'Number at the register',
     sign: 'Fiscal sign (12 digits)',
     link: 'Verification link',
+    terminal: 'Terminal, if not the register’s own',
     at: 'Registered at (Tashkent)',
     surplus: 'The surplus document',
     unsettled: 'The lost request may still arrive. I have made sure that it cannot.',

@@ -178,6 +178,7 @@ export const fleet: FleetWords = {
     seq: 'Kassadagi raqam',
     sign: 'Fiskal belgi (12 raqam)',
     link: 'Tekshirish havolasi',
+    terminal: 'Terminal, agar shu kassaniki bo‘lmasa',
     at: 'Ro‘yxatga olingan (Toshkent)',
     surplus: 'Ortiqcha hujjat',
     unsettled: 'Yo‘qolgan so‘rov hali yetib kelishi mumkin. Kelmasligiga ishonch hosil qildim.',

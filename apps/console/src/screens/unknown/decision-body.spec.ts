@@ -24,6 +24,13 @@ test('registered, in a module of which a copy that was put back knows nothing', 
   expect(decisionBody({ ...typed, confirmTerminal: true })).toMatchObject({ confirm_terminal: true });
 });
 
+test('an advance has a terminal instead of a link', () => {
+  const advance = { ...EMPTY_DECISION, reason: 'seen at the register', seq: '17', terminal: 'UZ1' };
+  expect(decisionBody(advance)).toEqual({
+    ...{ decision: 'registered', reason: 'seen at the register', receipt_seq: 17, terminal_id: 'UZ1' },
+  });
+});
+
 test('not registered', () => {
   const draft = { ...typed, decision: 'not_registered' as const, confirmTerminal: true };
   expect(decisionBody(draft)).toEqual({ decision: 'not_registered', reason: 'seen at the register' });

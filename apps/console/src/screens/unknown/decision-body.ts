@@ -10,6 +10,7 @@ export interface DecisionDraft {
   seq: string;
   sign: string;
   link: string;
+  terminal: string;
   at: string;
   surplusSeq: string;
   surplusSign: string;
@@ -24,6 +25,7 @@ export const EMPTY_DECISION: DecisionDraft = {
   seq: '',
   sign: '',
   link: '',
+  terminal: '',
   at: '',
   surplusSeq: '',
   surplusSign: '',
@@ -45,6 +47,7 @@ export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
     ...(draft.seq !== '' && { receipt_seq: wholeOf(draft.seq) }),
     ...(draft.sign !== '' && { fiscal_sign: draft.sign }),
     ...(draft.link !== '' && { verification_url: draft.link }),
+    ...(draft.terminal !== '' && { terminal_id: draft.terminal }),
     ...(at !== undefined && { registered_at: at }),
     ...(draft.confirmTerminal && { confirm_terminal: true }),
     ...(decision === 'duplicate' && {

@@ -43,7 +43,7 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
         onValue={(decision) => change({ decision })}
       />
       {draft.decision !== 'not_registered' && (
-        <RegistrationFields draft={draft} change={change} problem={decide.error} />
+        <RegistrationFields draft={draft} change={change} problem={decide.error} hasSign={isSigned(one)} />
       )}
       {draft.decision !== 'not_registered' && mayBeForgotten(draft, decide.error) && (
         <CheckField
@@ -81,7 +81,13 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
 
 /** The gateway names the field where it can help: after a restore alone. */
 function mayBeForgotten({ confirmTerminal }: DecisionDraft, problem: unknown): boolean {
-  return confirmTerminal || (faultAt(problem, '/verification_url')?.includes('confirm_terminal') ?? false);
+  const fault = faultAt(problem, '/verification_url') ?? faultAt(problem, '/terminal_id');
+  return confirmTerminal || (fault?.includes('confirm_terminal') ?? false);
+}
+
+/** An advance or credit has neither sign nor link: only its terminal can be named. */
+function isSigned({ receipt: { type } }: UnknownCase): boolean {
+  return type !== 'advance' && type !== 'credit';
 }
 
 interface FieldsProps {
@@ -90,7 +96,7 @@ interface FieldsProps {
   problem: unknown;
 }
 
-function RegistrationFields({ draft, change, problem }: FieldsProps): ReactElement {
+function RegistrationFields({ draft, change, problem, hasSign }: FieldsProps & { hasSign: boolean }): ReactElement {
   const words = useWords().fleet.unknown;
   return (
     <div className="form-row">
@@ -101,19 +107,30 @@ function RegistrationFields({ draft, change, problem }: FieldsProps): ReactEleme
         error={faultAt(problem, '/receipt_seq')}
         onValue={(seq) => change({ seq })}
       />
-      <TextField
-        label={words.sign}
-        inputMode="numeric"
-        value={draft.sign}
-        error={faultAt(problem, '/fiscal_sign')}
-        onValue={(sign) => change({ sign })}
-      />
-      <TextField
-        label={words.link}
-        value={draft.link}
-        error={faultAt(problem, '/verification_url')}
-        onValue={(link) => change({ link })}
-      />
+      {hasSign ? (
+        <>
+          <TextField
+            label={words.sign}
+            inputMode="numeric"
+            value={draft.sign}
+            error={faultAt(problem, '/fiscal_sign')}
+            onValue={(sign) => change({ sign })}
+          />
+          <TextField
+            label={words.link}
+            value={draft.link}
+            error={faultAt(problem, '/verification_url')}
+            onValue={(link) => change({ link })}
+          />
+        </>
+      ) : (
+        <TextField
+          label={words.terminal}
+          value={draft.terminal}
+          error={faultAt(problem, '/terminal_id')}
+          onValue={(terminal) => change({ terminal })}
+        />
+      )}
       <TextField
         label={words.at}
         type="datetime-local"

@@ -24,7 +24,7 @@ export interface Answer {
 /** Whichever of the answers it is; what the test asks for is there. */
 interface AnswerBody {
   code: string;
-  errors: { pointer: string; code: string }[];
+  errors: { pointer: string; code: string; detail?: string }[];
   attempt_id: string;
   refund_id?: string | null;
   receipt: ReceiptView;

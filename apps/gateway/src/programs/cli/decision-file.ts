@@ -18,7 +18,8 @@ export interface FileDecision {
 }
 
 const CONFIRMATIONS = ['confirm_unsettled', 'confirm_terminal'];
-const FIELDS = ['decision', 'receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at', ...CONFIRMATIONS];
+const CLAIM = ['receipt_seq', 'fiscal_sign', 'verification_url', 'terminal_id', 'registered_at'];
+const FIELDS = ['decision', ...CLAIM, ...CONFIRMATIONS];
 
 /** Lines of JSON as `restore list` writes them, or CSV with a header; lines without a decision are left out. @throws UsageError */
 export async function* readDecisions(file: string): AsyncGenerator<FileDecision, void, undefined> {
