@@ -55,7 +55,7 @@ class Calls {
     private readonly owner: pg.Client,
     private readonly prisma: PrismaService,
   ) {
-    this.payments = new PaymentRepository(prisma, { leaseSeconds: 600 } as never);
+    this.payments = new PaymentRepository(prisma, { leaseSeconds: 600 } as never, {} as never);
     const seals = { seal: () => ({ reference: randomUUID(), sealed: Buffer.alloc(200) }) };
     this.inbound = new InboundRepository(prisma, {} as never, {} as never, seals as never);
   }
@@ -96,7 +96,7 @@ class Calls {
   async costs(): Promise<Costs> {
     const lease = { paymentId: 'pay_1', leaseId: 'l' };
     const call = await this.each(async () => {
-      const opening = { from: PAYMENT_STATE, during: PAYMENT_STATE, refund: null } as const;
+      const opening = { from: PAYMENT_STATE, during: PAYMENT_STATE, refund: null, putBackAt: null } as const;
       const opened = await this.payments.openCall(lease, 'read_status', opening);
       if (opened === null) throw new Error('the call was not opened');
       await this.payments.closeCall(

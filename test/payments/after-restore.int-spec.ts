@@ -1,4 +1,5 @@
 // Promise: after the database was put back from a copy, no money is asked for and none is given back a second time; what had not been is, once.
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
@@ -21,9 +22,11 @@ async function asOwner(statements: string): Promise<void> {
 
 afterEach(() => asOwner('DELETE FROM database_identity'));
 
-/** What is there now is older than the restore. */
+/** What is there now is older than the restore, as a relay has noted. */
 const putBack = (): Promise<void> =>
-  asOwner(`INSERT INTO database_identity (identity, changed_at) VALUES ('put back', now())`);
+  asOwner(`
+    INSERT INTO database_identity (identity, changed_at, server_started) VALUES ('put back', now(), pg_postmaster_start_time())
+    ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, changed_at = excluded.changed_at, server_started = excluded.server_started`);
 
 /** Four pieces, paid and registered, and a refund that waits in its lane. */
 async function refunding(payment: Record<string, unknown>, pieces: number | null) {
@@ -87,6 +90,30 @@ it('a card that was charged in the lost time is not charged again', async () => 
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
   await putBack();
   await asAccepted(body.id);
+  await fixture.until(body.id, { status: 'captured' });
+  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1 }]);
+});
+
+it('one that was charged in the lost time does not end by its time', async () => {
+  const { body } = await fixture.pay(CLICK);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await putBack();
+  await asOwner(`UPDATE payments SET expires_at = now() - interval '1 minute' WHERE id = '${body.id}'`);
+  await asAccepted(body.id);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1, refunds: 0 }]);
+});
+
+it('until a relay has met the server, no money is asked for there: it may be a standby that lacks the last payments', async () => {
+  const { body } = await fixture.pay(CLICK);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await asOwner(`UPDATE database_identity SET identity = 'the one before', server_started = now() - interval '1 day'`);
+  await asAccepted(body.id);
+  for (let readings = 0; readings < 10; readings += 1) {
+    await delay(150);
+    expect((await fixture.read(body.id)).status).toBe('created');
+  }
+  await putBack();
   await fixture.until(body.id, { status: 'captured' });
   expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1 }]);
 });

@@ -1,6 +1,7 @@
 import type { FactoryProvider } from '@nestjs/common';
 import {
   JobDatabase,
+  KnownServer,
   ListReads,
   observeReads,
   PrismaService,
@@ -22,7 +23,15 @@ const LOCK_TIMEOUT_MS = 400;
 const OBSERVED_READS = Symbol('observed reads');
 
 /** What {@link databaseProviders} provides, for a module's exports. */
-export const DATABASES = [PrismaService, SalesDatabase, ReportDatabase, JobDatabase, ListReads, ReportReads] as const;
+export const DATABASES = [
+  PrismaService,
+  SalesDatabase,
+  ReportDatabase,
+  JobDatabase,
+  ListReads,
+  ReportReads,
+  KnownServer,
+] as const;
 
 type PoolSizes = Pick<
   GatewaySettings,
@@ -58,6 +67,12 @@ export function databaseProviders(settings: PoolSizes): FactoryProvider[] {
     { provide: PrismaService, useFactory: () => new PrismaService({ ...lists, ...transactionsAt(settings) }) },
     { provide: ReportDatabase, useFactory: () => new ReportDatabase(reports) },
     { provide: JobDatabase, useFactory: () => new JobDatabase(pool('gateway-jobs', settings.JOB_POOL_SIZE)) },
+    {
+      provide: KnownServer,
+      inject: [LOGGER],
+      useFactory: (logger: Logger) =>
+        new KnownServer({ databaseUrl: sessionsAt(settings), applicationName: 'gateway-known-server' }, logger),
+    },
     {
       provide: Replica,
       inject: [LOGGER],

@@ -1,10 +1,9 @@
 import type pg from 'pg';
-import { ANNOUNCED, Prisma, RESTORED } from '#database';
+import { ANNOUNCED, isSameCluster, isSameDatabase, Prisma, readIdentity, RESTORED, withTablesOfNow } from '#database';
 import { insertEvents, type RunStatement } from '#ledger';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
 import { holdReceipts, readFleet } from './hold-receipts.js';
-import { isSameCluster, isSameDatabase, readIdentity, withTablesOfNow } from './database-identity.js';
 
 /** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore, nor a register that stood still before it. */
 const NOTE_CHANGE = `
@@ -19,6 +18,11 @@ const NOTE_CHANGE = `
            (SELECT max(greatest(created_at, called_at)) + interval '1 millisecond' FROM payment_refunds
              WHERE state IN ('waiting', 'requested')),
            (SELECT max(state_since) + interval '1 millisecond' FROM devices WHERE state = 'disabled' AND deleted_at IS NULL))`;
+
+/** Until then no money is moved on this server (libs/database/src/known-server.ts). */
+const NOTE_SERVER = `
+  UPDATE database_identity SET server_started = pg_postmaster_start_time()
+   WHERE server_started IS DISTINCT FROM pg_postmaster_start_time()`;
 
 /**
  * Before a relay takes its first lane on a session, and after each reconnection: is this still the database that we knew?
@@ -43,6 +47,7 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
       const held = await hold(client);
       logger.error({ before, identity, ...held }, RESTORED);
     } else if (before !== identity) await client.query('UPDATE database_identity SET identity = $1', [identity]);
+    await client.query(NOTE_SERVER);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

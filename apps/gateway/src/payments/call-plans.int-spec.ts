@@ -78,7 +78,9 @@ const inbound = (prisma: unknown): InboundRepository =>
 const STATEMENTS: [string, Prisma.Sql][] = [
   [
     'the facts of a payment',
-    recorded((prisma) => new PaymentRepository(prisma, { leaseSeconds: 60 } as never).readFacts('pay_new')),
+    recorded((prisma) =>
+      new PaymentRepository(prisma, { leaseSeconds: 60 } as never, {} as never).readFacts('pay_new'),
+    ),
   ],
   ['how many of its provider’s calls are kept', recorded((prisma) => inbound(prisma).keptOf(prisma, 'pay_new', 100))],
   ['what money and receipt disagree about', disagreementsOf('mer_1', { limit: 100, afterId: null })],

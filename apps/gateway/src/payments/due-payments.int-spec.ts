@@ -28,7 +28,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const due = (): DuePayments => new DuePayments(new PaymentRepository(prisma, TIMING));
+const due = (): DuePayments => new DuePayments(new PaymentRepository(prisma, TIMING, {} as never));
 
 /** Payments of a merchant that are due; the first of all has waited longest. */
 async function leave(merchant: string, count: number): Promise<void> {

@@ -245,8 +245,12 @@ describe('cancelling', () => {
     // `restore begin`, and no relay has seen it yet.
     await prisma.$executeRaw`UPDATE database_identity SET identity = 'announced', changed_at = NULL`;
     expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
-    await prisma.$executeRaw`DELETE FROM database_identity`;
+    // A standby that was promoted a moment ago, and no relay has met it yet.
+    await prisma.$executeRaw`UPDATE database_identity SET identity = 'x', server_started = now() - interval '1 day'`;
+    expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
+    await prisma.$executeRaw`UPDATE database_identity SET server_started = pg_postmaster_start_time()`;
     expect(outcome(await cancel(id))).toBe('200 cancelled');
+    await prisma.$executeRaw`DELETE FROM database_identity`;
   });
 
   test('200 at once for a caller that waits for it', async () => {

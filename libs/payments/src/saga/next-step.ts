@@ -98,11 +98,11 @@ export function nextStep(now: SagaSnapshot): SagaStep {
 
 const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
   created: (now) => {
+    // As if it had been asked for and not been answered: never twice on a guess, and what was taken does not end by a clock or a wish.
+    if (now.mayBeCharged && now.flow !== 'inbound') return move('authorizing');
     if (now.cancelRequested) return move('cancelled');
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
-    // As if it had been asked for and not been answered: never twice on a guess.
-    if (now.mayBeCharged) return move('authorizing');
     if (!now.isPrepared) return call('prepare');
     return now.flow === 'veto' || now.code === 'awaited' ? move('pending') : call('authorize');
   },

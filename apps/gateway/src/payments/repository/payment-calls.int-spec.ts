@@ -1,11 +1,14 @@
 // Promise: one call to a provider is open of a payment at a time. One that a dead worker left open is closed as lost by the next one, in whichever
-// month it began; who has lost the payment opens and closes nothing.
+// month it began; who has lost the payment opens and closes nothing. On a server whose database no program has compared no money is asked for.
 import pg from 'pg';
-import { SalesDatabase } from '#database';
+import { KnownServer, SalesDatabase } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createLogger } from '#runtime';
+import { holdAfterRestore } from '../../../../device-relay/src/copies/hold-after-restore.js';
 import { PaymentRepository } from './payment.repository.js';
 
-const OPENING = { from: 'authorized', during: 'capturing', refund: null } as const;
+const OPENING = { from: 'authorized', during: 'capturing', refund: null, putBackAt: null } as const;
+const SILENT = createLogger('test', 'silent');
 const LEASE = { paymentId: 'pay_1', leaseId: 'first' };
 let database: TestDatabase;
 let owner: pg.Client;
@@ -20,12 +23,17 @@ beforeAll(async () => {
     INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'm', 'M', '300000000');
     INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed) VALUES ('pac_1', 'mer_1', 'payme', 'P', '{}', '\\x00')`);
   prisma = new SalesDatabase({ url: database.url, poolSize: 2, applicationName: 'test', lockTimeoutMs: 5_000 });
-  payments = new PaymentRepository(prisma, { leaseSeconds: 60 } as never);
+  payments = new PaymentRepository(
+    prisma,
+    { leaseSeconds: 60 } as never,
+    new KnownServer({ databaseUrl: database.url, applicationName: 'test' }, SILENT),
+  );
 });
 beforeEach(async () => {
   await owner.query(`
     DELETE FROM payment_calls;
     DELETE FROM payments;
+    DELETE FROM database_identity;
     INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, lease_id, lease_until)
     VALUES ('pay_1', 'mer_1', 'pac_1', 'rcp_1', 'payme', 'hold', 'authorized', 1, now(), 'first', now() + interval '1 hour')`);
 });
@@ -70,4 +78,43 @@ test('who has lost the payment, or read it before it changed, opens nothing, and
   expect(await payments.openCall(stranger, 'void', { ...OPENING, from: 'capturing' })).toBeNull();
   expect(await payments.openCall(LEASE, 'void', OPENING)).toBeNull();
   expect(await calls()).toEqual([['capture', 'first', null, null]]);
+});
+
+const identity = async (): Promise<unknown> =>
+  (
+    await owner.query(
+      `SELECT identity, changed_at::text, server_started = pg_postmaster_start_time() AS is_known FROM database_identity`,
+    )
+  ).rows[0];
+
+test('a server that was only started anew is noted by the call that meets it', async () => {
+  expect(await payments.openCall(LEASE, 'capture', OPENING)).not.toBeNull();
+  expect(await identity()).toMatchObject({ changed_at: null, is_known: true });
+  await owner.query(`
+    UPDATE database_identity SET server_started = now() - interval '1 day'; UPDATE payments SET state = 'authorized'; DELETE FROM payment_calls`);
+  expect(await payments.openCall(LEASE, 'void', { ...OPENING, during: 'voiding' })).not.toBeNull();
+  expect(await identity()).toMatchObject({ is_known: true });
+});
+
+test('on one with another database only what moves no money is asked, until a relay has noted the change, and then by who knows of it', async () => {
+  await owner.query(
+    `INSERT INTO database_identity (identity, server_started) VALUES ('the one before', now() - interval '1 day')`,
+  );
+  for (const call of ['prepare', 'authorize', 'capture', 'void', 'refund'] as const)
+    expect(await payments.openCall(LEASE, call, OPENING)).toBeNull();
+  expect([await calls(), await identity()]).toEqual([
+    [],
+    expect.objectContaining({ identity: 'the one before', is_known: false }),
+  ]);
+  expect(await payments.openCall(LEASE, 'read_status', { ...OPENING, during: 'authorized' })).not.toBeNull();
+  await owner.query('DELETE FROM payment_calls');
+  const session = new pg.Client({ connectionString: database.ownerUrl });
+  await session.connect();
+  await holdAfterRestore(session, SILENT);
+  await session.end();
+  const noted = (await identity()) as { changed_at: string; is_known: boolean };
+  expect(noted).toMatchObject({ changed_at: expect.any(String), is_known: true });
+  expect(await payments.openCall(LEASE, 'capture', OPENING)).toBeNull();
+  expect(await calls()).toEqual([]);
+  expect(await payments.openCall(LEASE, 'capture', { ...OPENING, putBackAt: noted.changed_at })).not.toBeNull();
 });

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isUniqueViolation, Prisma, SalesDatabase } from '#database';
+import { isUniqueViolation, KnownServer, onKnownServer, Prisma, SalesDatabase } from '#database';
 import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import {
@@ -12,7 +12,7 @@ import {
 } from '#payments';
 import { SINCE_MADE } from '../calls-of-payment.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
-import { IS_OF_COPY, MAY_BE_BACK } from './of-copy.js';
+import { IS_OF_COPY, MAY_BE_BACK, PUT_BACK_AT_TEXT } from './of-copy.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
 import type { Alternative } from '../routing/alternative.js';
@@ -20,11 +20,15 @@ import { fiscalRefundOf, FURTHER_SALES, REFUNDED_AHEAD } from '../several-receip
 
 type Tx = Prisma.TransactionClient;
 
-const MONEY_CALLS = ['authorize', 'capture', 'void', 'refund'];
+const MONEY_CALLS: readonly ProviderCall[] = ['authorize', 'capture', 'void', 'refund'];
+/** Of which another one would be another payment, or move money again. */
+const ONCE: ReadonlySet<ProviderCall> = new Set([...MONEY_CALLS, 'prepare']);
 /** A sum that is to be asked back: a refund's once its receipt is registered. */
 const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
     SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
+
+const TRUE = Prisma.sql`true`;
 
 const FINISH_REFUNDS = Prisma.sql`
   UPDATE payment_refunds f SET state = 'done', finished_at = now()
@@ -62,6 +66,8 @@ interface OpeningCall {
   during: PaymentState;
   /** The refund that is asked for, and its sum: it stays the one in question until it is known what became of it. */
   refund: { id: bigint; tiyin: bigint } | null;
+  /** When the database was put back last, as the payment's reader knew. */
+  putBackAt: string | null;
 }
 
 /** How a payment stands after a call of its own worker. */
@@ -98,6 +104,7 @@ export class PaymentRepository {
   constructor(
     private readonly prisma: SalesDatabase,
     @Inject(PAYMENT_TIMING) { leaseSeconds }: PaymentTiming,
+    private readonly server: KnownServer,
   ) {
     this.leaseSeconds = leaseSeconds;
   }
@@ -144,9 +151,9 @@ export class PaymentRepository {
              CASE WHEN r.status = 'registered' THEN ${REFUNDED_AHEAD} > 0 ELSE false END AS is_refunded_ahead,
              ${FURTHER_SALES} AS further,
              due.id AS refund_id, least(due.amount_tiyin, p.amount_tiyin - p.refunded_tiyin) AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
-             coalesce(due.may_be_back, false) AS may_be_back, ${IS_OF_COPY} AS is_of_copy,
+             coalesce(due.may_be_back, false) AS may_be_back, ${IS_OF_COPY} AS is_of_copy, ${PUT_BACK_AT_TEXT} AS put_back_at,
              greatest((SELECT max(started_at) FROM payment_calls c
-                        WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${MONEY_CALLS})), due.called_at)
+                        WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${[...MONEY_CALLS]})), due.called_at)
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
@@ -163,9 +170,15 @@ export class PaymentRepository {
   /**
    * The intent: a row and the state that says so, before the first byte leaves. A call that an earlier worker left open is
    * closed as lost; what it did only the provider can say.
-   * @returns null when another worker has the payment, or it is no longer as it was read
+   * @returns null when another worker has the payment, or it or the database is no longer as it was read
    */
   async openCall(lease: Lease, call: ProviderCall, opening: OpeningCall): Promise<OpenedCall | null> {
+    const opened = await this.openAlone(lease, call, opening);
+    if (opened !== null || !ONCE.has(call)) return opened;
+    return (await this.server.note()) ? this.openAlone(lease, call, opening) : null;
+  }
+
+  private async openAlone(lease: Lease, call: ProviderCall, opening: OpeningCall): Promise<OpenedCall | null> {
     try {
       return await this.open(lease, call, opening, { isOneOpen: false });
     } catch (error) {
@@ -178,7 +191,7 @@ export class PaymentRepository {
   private async open(
     lease: Lease,
     call: ProviderCall,
-    { from, during, refund }: OpeningCall,
+    { from, during, refund, putBackAt }: OpeningCall,
     { isOneOpen }: { isOneOpen: boolean },
   ): Promise<OpenedCall | null> {
     const lost = Prisma.sql`, lost AS (
@@ -187,8 +200,9 @@ export class PaymentRepository {
       )`;
     // Counting them makes sure that they are closed first: one call is open at a time.
     const first = isOneOpen ? Prisma.sql`, (SELECT count(*) FROM lost) AS closed` : Prisma.empty;
+    const allowed = ONCE.has(call) ? onKnownServer(putBackAt) : TRUE;
     const [row] = await this.prisma.queryHot<OpenedCall>(Prisma.sql`
-      WITH ${this.moving(lease, from, { state: during })}${isOneOpen ? lost : Prisma.empty}, asked AS (
+      WITH ${this.moving(lease, from, { state: during }, allowed)}${isOneOpen ? lost : Prisma.empty}, asked AS (
         UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now()), amount_tiyin = ${refund?.tiyin ?? null}::int8
           FROM moved WHERE f.id = ${refund?.id ?? null}::int8 AND f.payment_id = moved.id
       )
@@ -232,13 +246,13 @@ export class PaymentRepository {
   }
 
   /** The move and its event as parts of one statement: `moved` holds the payment if it moved. */
-  private moving(hand: Hand, from: PaymentState, change: PaymentChange): Prisma.Sql {
+  private moving(hand: Hand, from: PaymentState, change: PaymentChange, allowed = TRUE): Prisma.Sql {
     const { paymentId } = hand;
-    const held = 'by' in hand ? Prisma.sql`true` : Prisma.sql`lease_id = ${hand.leaseId} AND lease_until > now()`;
+    const held = 'by' in hand ? TRUE : Prisma.sql`lease_id = ${hand.leaseId} AND lease_until > now()`;
     const state = change.state ?? from;
     const updated = Prisma.sql`moved AS (
         UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
-         WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
+         WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held} AND ${allowed}
         RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
     const moved = change.rerouted
       ? Prisma.sql`${updated}, rerouted AS (${rerouteEvent(paymentId, change.rerouted)})`

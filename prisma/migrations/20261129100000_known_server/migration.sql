@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "database_identity" ADD COLUMN     "server_started" TIMESTAMPTZ(6);
