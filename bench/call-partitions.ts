@@ -96,7 +96,7 @@ class Calls {
   async costs(): Promise<Costs> {
     const lease = { paymentId: 'pay_1', leaseId: 'l' };
     const call = await this.each(async () => {
-      const opening = { from: PAYMENT_STATE, during: PAYMENT_STATE, refund: null, putBackAt: null } as const;
+      const opening = { from: PAYMENT_STATE, during: PAYMENT_STATE, refund: null, putBackUs: null } as const;
       const opened = await this.payments.openCall(lease, 'read_status', opening);
       if (opened === null) throw new Error('the call was not opened');
       await this.payments.closeCall(

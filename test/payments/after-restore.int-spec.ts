@@ -109,10 +109,14 @@ it('until a relay has met the server, no money is asked for there: it may be a s
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
   await asOwner(`UPDATE database_identity SET identity = 'the one before', server_started = now() - interval '1 day'`);
   await asAccepted(body.id);
+  // Neither its time nor its customer ends what may have been paid.
+  await asOwner(`UPDATE payments SET expires_at = now() - interval '1 minute' WHERE id = '${body.id}'`);
+  expect((await fixture.ask('POST', `/v1/payments/${body.id}/cancel`, {})).body).toMatchObject({ status: 'created' });
   for (let readings = 0; readings < 10; readings += 1) {
     await delay(150);
     expect((await fixture.read(body.id)).status).toBe('created');
   }
+  await asOwner(`UPDATE payments SET cancel_requested_at = NULL WHERE id = '${body.id}'`);
   await putBack();
   await fixture.until(body.id, { status: 'captured' });
   expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1 }]);

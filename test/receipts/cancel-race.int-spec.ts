@@ -2,7 +2,8 @@
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { CancelReceipt } from '../../apps/gateway/src/receipts/cancel-receipt.js';
 import { ReceiptRepository } from '../../apps/gateway/src/receipts/receipt.repository.js';
-import { PrismaService } from '#database';
+import { KnownServer, PrismaService } from '#database';
+import { createLogger } from '#runtime';
 
 const ROUNDS = 1_000;
 const MERCHANT = 'mer_1';
@@ -27,7 +28,9 @@ async function clearLane(): Promise<void> {
 }
 
 test(`the client's cancel against the relay's intent, ${ROUNDS} times`, async () => {
-  const cancelling = new CancelReceipt(prisma, new ReceiptRepository(prisma));
+  const address = { databaseUrl: rows.database.url, applicationName: 'test' };
+  const known = new KnownServer(prisma, address, createLogger('test', 'silent'));
+  const cancelling = new CancelReceipt(prisma, new ReceiptRepository(prisma), known);
   const outcomes = { cancelled: 0, sent: 0 };
   for (let round = 0; round < ROUNDS; round += 1) {
     const id = await rows.createReceipt();

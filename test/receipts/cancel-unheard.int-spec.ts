@@ -12,7 +12,7 @@ import { CancelReceipt } from '../../apps/gateway/src/receipts/cancel-receipt.js
 import { ReceiptRepository } from '../../apps/gateway/src/receipts/receipt.repository.js';
 import { answer, MisbehavingServer } from '../../libs/local-api/src/testing/misbehaving-server.js';
 import { untilTrue } from '../../libs/runtime/src/testing/until.js';
-import { apiKeyOwner } from '#database';
+import { apiKeyOwner, KnownServer } from '#database';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger, systemClock } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
@@ -36,7 +36,9 @@ afterAll(async () => {
 
 test('cancelled between the relay’s reading of the lane and its intent, without a notice', async () => {
   const [cancelled, behind] = [await rows.createReceipt(), await rows.createReceipt()];
-  const cancelling = new CancelReceipt(rows.prisma, new ReceiptRepository(rows.prisma));
+  const address = { databaseUrl: rows.database.url, applicationName: 'test' };
+  const known = new KnownServer(rows.prisma, address, createLogger('test', 'silent'));
+  const cancelling = new CancelReceipt(rows.prisma, new ReceiptRepository(rows.prisma), known);
   let hasCancelled: boolean | null = null;
   const server = new MisbehavingServer((socket, { head }) => {
     const path = head.split(' ')[1];

@@ -69,9 +69,13 @@ export function databaseProviders(settings: PoolSizes): FactoryProvider[] {
     { provide: JobDatabase, useFactory: () => new JobDatabase(pool('gateway-jobs', settings.JOB_POOL_SIZE)) },
     {
       provide: KnownServer,
-      inject: [LOGGER],
-      useFactory: (logger: Logger) =>
-        new KnownServer({ databaseUrl: sessionsAt(settings), applicationName: 'gateway-known-server' }, logger),
+      inject: [PrismaService, LOGGER],
+      useFactory: (database: PrismaService, logger: Logger) =>
+        new KnownServer(
+          database,
+          { databaseUrl: sessionsAt(settings), applicationName: 'gateway-known-server' },
+          logger,
+        ),
     },
     {
       provide: Replica,

@@ -42,7 +42,7 @@ export type { StoredNotify, StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
-export { KnownServer, onKnownServer } from './known-server.js';
+export { KnownServer, ON_UNKNOWN_SERVER, onKnownServer, PUT_BACK_US } from './known-server.js';
 export { isSameCluster, isSameDatabase, readIdentity, withTablesOfNow } from './database-identity.js';
 export { IS_ADMITTED } from './is-admitted.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';

@@ -228,6 +228,20 @@ test('older than a restore of the database: it stays where its key is known; whe
   await rig.sql.query('UPDATE database_identity SET changed_at = NULL');
 });
 
+test('on a server that no relay has met since it was promoted nothing is moved', async () => {
+  await rig.addDevice('dev_1', AWAY);
+  await rig.addDevice('dev_2');
+  const id = await rig.accept('dev_1');
+  await rig.sql.query(`INSERT INTO database_identity (identity, server_started) VALUES ('x', now() - interval '1 day')
+                       ON CONFLICT (id) DO UPDATE SET server_started = excluded.server_started`);
+  await goesAway('dev_1');
+  await after(5_000);
+  expect(await lanes()).toEqual({ dev_1: [id] });
+  await rig.sql.query('UPDATE database_identity SET server_started = NULL');
+  await after(5_000);
+  expect(await lanes()).toEqual({ dev_2: [id] });
+});
+
 describe('against the intent to send', () => {
   let laneLock: LaneLockHandle;
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { FROM_COPY, Prisma, type PrismaService } from '#database';
+import { FROM_COPY, ON_UNKNOWN_SERVER, Prisma, type PrismaService } from '#database';
 import { knownFiscalFields, OFD_ALARM_MS } from '#fiscal-domain';
 import { changeLanes } from '#ledger';
 import { databaseNow, type SqlNow } from '../database-now.js';
@@ -108,7 +108,7 @@ export class FailoverRepository {
     return tx.$queryRaw<MovableReceipt[]>`
       SELECT r.id, coalesce(r.document -> 'requiredFields', '[]') AS needs
         FROM lane_places(${deviceId}, ${COUNTED}::int) p JOIN receipts r ON r.id = p.id
-       WHERE r.device_id = ${deviceId} AND r.status::text = 'accepted' AND p.type <> 'refund' AND NOT ${FROM_COPY}
+       WHERE r.device_id = ${deviceId} AND r.status::text = 'accepted' AND p.type <> 'refund' AND NOT ${FROM_COPY} AND NOT ${ON_UNKNOWN_SERVER}
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id
                             AND (a.state <> 'not_registered'
                                  OR coalesce(a.outcome -> 'answer' ->> 'kind', '') NOT IN ('not_sent', 'refused')))

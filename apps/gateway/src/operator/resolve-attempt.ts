@@ -147,7 +147,7 @@ export class ResolveAttempt {
     const foreignTerminals: string[] = [];
     const own = ownTerminals(attempt);
     if (!isFromCopy && own.length > 0) return { otherTerminals, foreignTerminals };
-    const mayBeForgotten = decision.kind !== 'not_registered' && decision.confirmTerminal;
+    const mayBeForgotten = isFromCopy && decision.kind !== 'not_registered' && decision.confirmTerminal;
     for (const terminalId of terminalsNamed(decision)) {
       if (own.includes(terminalId) || otherTerminals.has(terminalId)) continue;
       const holder = await this.rows.holderOf(tx, merchantId, terminalId);

@@ -76,7 +76,7 @@ export class CallProvider {
     const opened = await this.payments.openCall(lease, call, {
       ...{ from: facts.state, during },
       refund: call === 'refund' ? refundOf(facts) : null,
-      putBackAt: facts.put_back_at,
+      putBackUs: facts.put_back_us,
     });
     if (opened === null) return { kind: 'lost', facts: null };
     const asked = guard.isOpen ? await this.askMeasured(call, context) : null;

@@ -79,8 +79,8 @@ export interface PaymentFacts {
   may_be_back: boolean;
   /** The payment is: its money may have been asked for. */
   is_of_copy: boolean;
-  /** When the database was put back from a copy last, as text. */
-  put_back_at: string | null;
+  /** When the database was put back from a copy last: microseconds since 1970. */
+  put_back_us: bigint | null;
   /** When the last call that moves money left here, or that of its refund is presumed to have. */
   money_called_at: Date | null;
 }

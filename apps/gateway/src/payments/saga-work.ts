@@ -48,7 +48,7 @@ export class SagaWork {
       case 'call':
         return this.call(step.call, at);
       case 'move':
-        return (await this.payments.moveAlone(lease, facts.state, step.to)) ? GO_ON : rest(facts);
+        return (await this.payments.moveAlone(lease, facts, step.to)) ? GO_ON : rest(facts);
       case 'release_receipt':
         return this.release(facts);
       case 'register_receipt':

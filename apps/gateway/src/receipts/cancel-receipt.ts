@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RECEIPT_SETTLED_CHANNEL, SalesDatabase } from '#database';
+import { KnownServer, RECEIPT_SETTLED_CHANNEL, SalesDatabase } from '#database';
 import { cancelReceipt, type ReceiptRow } from '#ledger';
 import { Problem } from '#problems';
 import { ReceiptRepository } from './receipt.repository.js';
@@ -16,6 +16,7 @@ export class CancelReceipt {
   constructor(
     private readonly prisma: SalesDatabase,
     private readonly receipts: ReceiptRepository,
+    private readonly server: KnownServer,
   ) {}
 
   /**
@@ -32,8 +33,10 @@ export class CancelReceipt {
   }
 
   /** @returns whether this very call has cancelled it */
-  cancel(merchantId: string, id: string): Promise<boolean> {
-    return cancelReceipt(this.prisma, { merchantId, receiptId: id, reason: 'cancelled by the client' });
+  async cancel(merchantId: string, id: string): Promise<boolean> {
+    const receipt = { merchantId, receiptId: id, reason: 'cancelled by the client' };
+    if (await cancelReceipt(this.prisma, receipt)) return true;
+    return (await this.server.note()) && cancelReceipt(this.prisma, receipt);
   }
 
   /** A caller that waits for this receipt, at any gateway, need not wait longer. With a lost notice it waits until its deadline. */

@@ -1,4 +1,4 @@
-import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT } from '#database';
+import { FROM_COPY, ON_UNKNOWN_SERVER, Prisma, UNPROVEN_ATTEMPT } from '#database';
 import { receiptData, receiptEvents } from '../events.js';
 import { receiptMove, type HotStatements, type Statements } from '../statements.js';
 
@@ -6,9 +6,10 @@ const BY_CLIENT = receiptMove('accepted', 'cancelled', 'client');
 const UNPAID = receiptMove('awaiting_payment', 'cancelled', 'payments');
 const PAID = receiptMove('accepted', 'cancelled', 'payments');
 
-/** No earlier attempt may have reached the register, and the receipt is not older than a restore of the database. */
+/** No earlier attempt may have reached the register, and the receipt is not older than a restore of the database, noted or not. */
 const WAS_NEVER_SENT = Prisma.sql`
-  NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT}) AND NOT ${FROM_COPY}`;
+  NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT}) AND NOT ${FROM_COPY}
+  AND NOT ${ON_UNKNOWN_SERVER}`;
 
 /**
  * Out of its lane for good, on the condition that the relay's intent asks as well: the receipt still is `accepted`. The first

@@ -1,4 +1,4 @@
-import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT } from '#database';
+import { FROM_COPY, ON_UNKNOWN_SERVER, Prisma, UNPROVEN_ATTEMPT } from '#database';
 import type { Rejection } from '#fiscal-domain';
 import { receiptData, receiptEvents } from '../events.js';
 import { receiptMove, type Statements } from '../statements.js';
@@ -22,7 +22,7 @@ export async function rejectUnsent(
   const moved = await database.$queryRaw<{ id: string }[]>`
     WITH moved AS (
       UPDATE receipts r SET ${REJECTED.set}, rejection = ${JSON.stringify(rejection)}::jsonb
-       WHERE r.id = ${where.receiptId} AND r.device_id = ${where.deviceId} AND ${REJECTED.from} AND NOT ${NOT_COMPARED}
+       WHERE r.id = ${where.receiptId} AND r.device_id = ${where.deviceId} AND ${REJECTED.from} AND NOT ${NOT_COMPARED} AND NOT ${ON_UNKNOWN_SERVER}
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
       RETURNING r.id, r.merchant_id, r.type
     ), noted AS (${receiptEvents('rejected', receiptData({ rejection }))})

@@ -50,13 +50,14 @@ export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
     ...(draft.terminal !== '' && { terminal_id: draft.terminal }),
     ...(at !== undefined && { registered_at: at }),
     ...(draft.confirmTerminal && { confirm_terminal: true }),
-    ...(decision === 'duplicate' && {
-      surplus: {
-        receipt_seq: wholeOf(draft.surplusSeq),
-        fiscal_sign: draft.surplusSign,
-        verification_url: draft.surplusLink,
-      },
-    }),
+    ...(decision === 'duplicate' &&
+      `${draft.surplusSeq}${draft.surplusSign}${draft.surplusLink}` !== '' && {
+        surplus: {
+          receipt_seq: wholeOf(draft.surplusSeq),
+          fiscal_sign: draft.surplusSign,
+          verification_url: draft.surplusLink,
+        },
+      }),
   };
 }
 

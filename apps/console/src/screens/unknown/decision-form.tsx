@@ -52,7 +52,9 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
           onValue={(confirmTerminal) => change({ confirmTerminal })}
         />
       )}
-      {draft.decision === 'duplicate' && <SurplusFields draft={draft} change={change} problem={decide.error} />}
+      {draft.decision === 'duplicate' && isSigned(one) && (
+        <SurplusFields draft={draft} change={change} problem={decide.error} />
+      )}
       {draft.decision === 'not_registered' && one.attempt.unsettled && (
         <CheckField
           label={words.unsettled}
@@ -81,8 +83,8 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
 
 /** The gateway names the field where it can help: after a restore alone. */
 function mayBeForgotten({ confirmTerminal }: DecisionDraft, problem: unknown): boolean {
-  const fault = faultAt(problem, '/verification_url') ?? faultAt(problem, '/terminal_id');
-  return confirmTerminal || (fault?.includes('confirm_terminal') ?? false);
+  const places = ['/verification_url', '/terminal_id', '/surplus/verification_url'];
+  return confirmTerminal || places.some((pointer) => faultAt(problem, pointer)?.includes('confirm_terminal') === true);
 }
 
 /** An advance or credit has neither sign nor link: only its terminal can be named. */

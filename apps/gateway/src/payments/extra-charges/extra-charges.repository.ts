@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
+import { onKnownServer, PrismaService, PUT_BACK_US, type Prisma } from '#database';
 import type { PaymentFlow, ProviderCode } from '#payments';
 
 /** Before the first status read of a reported charge: what the provider gives back by itself is back by then. */
@@ -39,6 +39,8 @@ export interface ExtraCharge {
   /** Another order was paid under this number, perhaps years ago, or under one of another kind that reads the same. */
   is_of_another_order: boolean;
   is_open: boolean;
+  /** When the database was put back from a copy last: microseconds since 1970. */
+  put_back_us: bigint | null;
 }
 
 /** Charges of an order beyond the payment that was taken for it. */
@@ -64,7 +66,7 @@ export class ExtraChargesRepository {
        WHERE p.id = c.payment_id
          AND c.id = (SELECT id FROM extra_charges WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING c.id, c.account_id, c.payment_id, c.provider_ref, c.amount_tiyin, c.state, c.tries, c.refund_calls,
-                c.called_at, c.created_at, clock_timestamp() AS now, p.provider, p.flow, p.created_at AS payment_created_at,
+                c.called_at, c.created_at, clock_timestamp() AS now, ${PUT_BACK_US} AS put_back_us, p.provider, p.flow, p.created_at AS payment_created_at,
                 p.provider_ref AS payment_ref,
                 EXISTS (SELECT FROM payments o WHERE o.account_id = c.account_id AND o.provider_ref = c.provider_ref
                     AND o.id <> c.payment_id)
@@ -79,11 +81,11 @@ export class ExtraChargesRepository {
     return rows[0] ?? null;
   }
 
-  /** The intent of a refund, before its first byte leaves. @returns false: another process has moved it */
+  /** The intent of a refund, before its first byte leaves. @returns false: another process has moved it, or a relay has to note the database first */
   async beginRefund(charge: ExtraCharge): Promise<boolean> {
     const changed = await this.prisma.$executeRaw`
       UPDATE extra_charges SET state = 'refunding', called_at = now(), refund_calls = refund_calls + 1
-       WHERE id = ${charge.id} AND state = ${charge.state} AND tries = ${charge.tries} AND due_at > now()`;
+       WHERE id = ${charge.id} AND state = ${charge.state} AND tries = ${charge.tries} AND due_at > now() AND ${onKnownServer(charge.put_back_us)}`;
     return changed === 1;
   }
 

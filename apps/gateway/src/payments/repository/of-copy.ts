@@ -6,9 +6,6 @@ import { Prisma } from '#database';
  */
 const PUT_BACK_AT = Prisma.sql`(SELECT i.changed_at FROM database_identity i)`;
 
-/** With all its digits: a statement that moves money holds it against what is there then. */
-export const PUT_BACK_AT_TEXT = Prisma.sql`${PUT_BACK_AT}::text`;
-
 /** Of payment `p`. */
 export const IS_OF_COPY = Prisma.sql`coalesce(p.created_at <= ${PUT_BACK_AT}, false)`;
 

@@ -7,13 +7,17 @@ import { createLogger } from '#runtime';
 import { holdAfterRestore } from '../../../../device-relay/src/copies/hold-after-restore.js';
 import { PaymentRepository } from './payment.repository.js';
 
-const OPENING = { from: 'authorized', during: 'capturing', refund: null, putBackAt: null } as const;
+const OPENING = { from: 'authorized', during: 'capturing', refund: null, putBackUs: null } as const;
 const SILENT = createLogger('test', 'silent');
 const LEASE = { paymentId: 'pay_1', leaseId: 'first' };
 let database: TestDatabase;
 let owner: pg.Client;
 let prisma: SalesDatabase;
 let payments: PaymentRepository;
+
+const TIMING = { leaseSeconds: 60 } as never;
+const knownServer = (): KnownServer =>
+  new KnownServer(prisma, { databaseUrl: database.url, applicationName: 'test' }, SILENT);
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -23,13 +27,9 @@ beforeAll(async () => {
     INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'm', 'M', '300000000');
     INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed) VALUES ('pac_1', 'mer_1', 'payme', 'P', '{}', '\\x00')`);
   prisma = new SalesDatabase({ url: database.url, poolSize: 2, applicationName: 'test', lockTimeoutMs: 5_000 });
-  payments = new PaymentRepository(
-    prisma,
-    { leaseSeconds: 60 } as never,
-    new KnownServer({ databaseUrl: database.url, applicationName: 'test' }, SILENT),
-  );
 });
 beforeEach(async () => {
+  payments = new PaymentRepository(prisma, TIMING, knownServer());
   await owner.query(`
     DELETE FROM payment_calls;
     DELETE FROM payments;
@@ -83,7 +83,7 @@ test('who has lost the payment, or read it before it changed, opens nothing, and
 const identity = async (): Promise<unknown> =>
   (
     await owner.query(
-      `SELECT identity, changed_at::text, server_started = pg_postmaster_start_time() AS is_known FROM database_identity`,
+      `SELECT identity, changed_at::text, (extract(epoch FROM changed_at) * 1000000)::int8::text AS us, server_started = pg_postmaster_start_time() AS is_known FROM database_identity`,
     )
   ).rows[0];
 
@@ -100,7 +100,7 @@ test('on one with another database only what moves no money is asked, until a re
   await owner.query(
     `INSERT INTO database_identity (identity, server_started) VALUES ('the one before', now() - interval '1 day')`,
   );
-  for (const call of ['prepare', 'authorize', 'capture', 'void', 'refund'] as const)
+  for (const call of ['prepare', 'authorize', 'capture', 'void', 'refund', 'submit_lines'] as const)
     expect(await payments.openCall(LEASE, call, OPENING)).toBeNull();
   expect([await calls(), await identity()]).toEqual([
     [],
@@ -112,9 +112,26 @@ test('on one with another database only what moves no money is asked, until a re
   await session.connect();
   await holdAfterRestore(session, SILENT);
   await session.end();
-  const noted = (await identity()) as { changed_at: string; is_known: boolean };
+  const noted = (await identity()) as { changed_at: string; us: string; is_known: boolean };
   expect(noted).toMatchObject({ changed_at: expect.any(String), is_known: true });
   expect(await payments.openCall(LEASE, 'capture', OPENING)).toBeNull();
   expect(await calls()).toEqual([]);
-  expect(await payments.openCall(LEASE, 'capture', { ...OPENING, putBackAt: noted.changed_at })).not.toBeNull();
+  expect(await payments.openCall(LEASE, 'capture', { ...OPENING, putBackUs: BigInt(noted.us) })).not.toBeNull();
+});
+
+test('nor on one of which it is not certain: another role says less of it, or what it says lags behind', async () => {
+  await payments.openCall(LEASE, 'capture', OPENING);
+  const { identity: known } = (await identity()) as { identity: string };
+  const [cluster, timeline, tables] = known.split('/');
+  for (const before of [
+    `server=10.0.0.1:5432/server=10.0.0.1:5432/${tables}`,
+    `${cluster}/checkpoint=${timeline}/${tables}`,
+  ]) {
+    await owner.query(`UPDATE payments SET state = 'authorized'; DELETE FROM payment_calls`);
+    await owner.query(`UPDATE database_identity SET identity = $1, server_started = NULL`, [before]);
+    // Refused a moment ago it does not ask again so soon.
+    payments = new PaymentRepository(prisma, TIMING, knownServer());
+    expect(await payments.openCall(LEASE, 'capture', OPENING)).toBeNull();
+    expect(await identity()).toMatchObject({ identity: before, is_known: null });
+  }
 });

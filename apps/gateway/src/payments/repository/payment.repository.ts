@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isUniqueViolation, KnownServer, onKnownServer, Prisma, SalesDatabase } from '#database';
+import { isUniqueViolation, KnownServer, onKnownServer, Prisma, PUT_BACK_US, SalesDatabase } from '#database';
 import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import {
   assertPaymentMove,
+  isWithoutMoney,
   type CallOutcome,
   type PaymentState,
   type ProviderCall,
@@ -12,7 +13,7 @@ import {
 } from '#payments';
 import { SINCE_MADE } from '../calls-of-payment.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
-import { IS_OF_COPY, MAY_BE_BACK, PUT_BACK_AT_TEXT } from './of-copy.js';
+import { IS_OF_COPY, MAY_BE_BACK } from './of-copy.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
 import type { Alternative } from '../routing/alternative.js';
@@ -21,8 +22,8 @@ import { fiscalRefundOf, FURTHER_SALES, REFUNDED_AHEAD } from '../several-receip
 type Tx = Prisma.TransactionClient;
 
 const MONEY_CALLS: readonly ProviderCall[] = ['authorize', 'capture', 'void', 'refund'];
-/** Of which another one would be another payment, or move money again. */
-const ONCE: ReadonlySet<ProviderCall> = new Set([...MONEY_CALLS, 'prepare']);
+/** Of which another one would be another payment, move money again, or be another document. */
+const ONCE: ReadonlySet<ProviderCall> = new Set([...MONEY_CALLS, 'prepare', 'submit_lines']);
 /** A sum that is to be asked back: a refund's once its receipt is registered. */
 const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
@@ -67,7 +68,7 @@ interface OpeningCall {
   /** The refund that is asked for, and its sum: it stays the one in question until it is known what became of it. */
   refund: { id: bigint; tiyin: bigint } | null;
   /** When the database was put back last, as the payment's reader knew. */
-  putBackAt: string | null;
+  putBackUs: bigint | null;
 }
 
 /** How a payment stands after a call of its own worker. */
@@ -151,7 +152,7 @@ export class PaymentRepository {
              CASE WHEN r.status = 'registered' THEN ${REFUNDED_AHEAD} > 0 ELSE false END AS is_refunded_ahead,
              ${FURTHER_SALES} AS further,
              due.id AS refund_id, least(due.amount_tiyin, p.amount_tiyin - p.refunded_tiyin) AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
-             coalesce(due.may_be_back, false) AS may_be_back, ${IS_OF_COPY} AS is_of_copy, ${PUT_BACK_AT_TEXT} AS put_back_at,
+             coalesce(due.may_be_back, false) AS may_be_back, ${IS_OF_COPY} AS is_of_copy, ${PUT_BACK_US} AS put_back_us,
              greatest((SELECT max(started_at) FROM payment_calls c
                         WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${[...MONEY_CALLS]})), due.called_at)
                AS money_called_at
@@ -191,7 +192,7 @@ export class PaymentRepository {
   private async open(
     lease: Lease,
     call: ProviderCall,
-    { from, during, refund, putBackAt }: OpeningCall,
+    { from, during, refund, putBackUs }: OpeningCall,
     { isOneOpen }: { isOneOpen: boolean },
   ): Promise<OpenedCall | null> {
     const lost = Prisma.sql`, lost AS (
@@ -200,7 +201,7 @@ export class PaymentRepository {
       )`;
     // Counting them makes sure that they are closed first: one call is open at a time.
     const first = isOneOpen ? Prisma.sql`, (SELECT count(*) FROM lost) AS closed` : Prisma.empty;
-    const allowed = ONCE.has(call) ? onKnownServer(putBackAt) : TRUE;
+    const allowed = ONCE.has(call) ? onKnownServer(putBackUs) : TRUE;
     const [row] = await this.prisma.queryHot<OpenedCall>(Prisma.sql`
       WITH ${this.moving(lease, from, { state: during }, allowed)}${isOneOpen ? lost : Prisma.empty}, asked AS (
         UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now()), amount_tiyin = ${refund?.tiyin ?? null}::int8
@@ -269,10 +270,29 @@ export class PaymentRepository {
                                          ELSE now() + make_interval(secs => ${this.leaseSeconds}::int4) END`;
   }
 
-  /** Moves a payment that needs no call; what an inbound provider still holds of it is closed with it. */
-  moveAlone(lease: Lease, from: PaymentState, to: PaymentState): Promise<boolean> {
+  /**
+   * Moves a payment that needs no call; what an inbound provider still holds of it is closed with it. Without money it ends only where that can be
+   * known: on a promoted standby it may have been taken.
+   */
+  async moveAlone(
+    lease: Lease,
+    { state: from, put_back_us: putBackUs }: PaymentFacts,
+    to: PaymentState,
+  ): Promise<boolean> {
+    const allowed = isWithoutMoney(to) ? onKnownServer(putBackUs) : TRUE;
+    if (await this.moveWhere(lease, { from, to, allowed })) return true;
+    return isWithoutMoney(to) && (await this.server.note()) && this.moveWhere(lease, { from, to, allowed });
+  }
+
+  private moveWhere(
+    lease: Lease,
+    { from, to, allowed }: { from: PaymentState; to: PaymentState; allowed: Prisma.Sql },
+  ): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
-      if (!(await this.change(tx, lease, from, { state: to, failures: 0, forgetInstrument: true }))) return false;
+      const change = { state: to, failures: 0, forgetInstrument: true };
+      const moved = await tx.$queryRaw<unknown[]>`
+        WITH ${this.moving(lease, from, change, allowed)} SELECT id FROM moved`;
+      if (moved.length === 0) return false;
       await tx.$executeRaw`
         UPDATE provider_transactions
            SET state = -1, is_live = false, reason = 4,
