@@ -84,7 +84,8 @@ export class PaymentsFixture {
   readonly violations = new Set<string>();
   deviceId = '';
   cashierId = '';
-  private sequence = 0;
+  /** Of what the register has, by receipt: it knows keys. */
+  readonly sequences = new Map<string, number>();
   private isStopped = false;
   private registering: Promise<void> = Promise.resolve();
   /** What the register does with what reaches its lane. */
@@ -372,11 +373,12 @@ export class PaymentsFixture {
 
   /** The register has it, and it is known. */
   async registered(id: string): Promise<void> {
-    this.sequence += 1;
-    const sign = String(this.sequence).padStart(12, '0');
-    const url = `https://ofd.soliq.uz/check?t=UZ000000000001&r=${String(this.sequence)}&c=20260102080405&s=${sign}`;
+    const sequence = this.sequences.get(id) ?? this.sequences.size + 1;
+    this.sequences.set(id, sequence);
+    const sign = String(sequence).padStart(12, '0');
+    const url = `https://ofd.soliq.uz/check?t=UZ000000000001&r=${String(sequence)}&c=20260102080405&s=${sign}`;
     await this.gateway.prisma.$executeRaw`
-      UPDATE receipts SET status = 'registered', terminal_id = 'UZ000000000001', receipt_seq = ${this.sequence},
+      UPDATE receipts SET status = 'registered', terminal_id = 'UZ000000000001', receipt_seq = ${sequence},
              fiscal_sign = ${sign}, verification_url = ${url}, registered_at = now(), evidence = 'answer',
              ofd_status = 'sent' WHERE id = ${id} AND status IN ('accepted', 'sending', 'unknown')`;
     await this.notify(id);

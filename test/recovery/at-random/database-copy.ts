@@ -33,8 +33,8 @@ export class DatabaseCopies {
     );
   }
 
-  /** @returns what puts it back, as often as it is wanted */
-  async take(): Promise<() => Promise<void>> {
+  /** @returns what puts it back, as often as it is wanted; `besides` is done in the same moment */
+  async take(): Promise<(besides?: string) => Promise<void>> {
     this.copies += 1;
     const schema = `copy_${this.copies}`;
     const made = this.tables.map(({ name }) => `CREATE TABLE ${schema}.${name} AS TABLE public.${name};`);
@@ -44,10 +44,10 @@ export class DatabaseCopies {
     await this.sql.query(
       ['BEGIN ISOLATION LEVEL REPEATABLE READ;', `CREATE SCHEMA ${schema};`, ...made, ...counted, 'COMMIT'].join('\n'),
     );
-    return () => this.putBack(schema);
+    return (besides = '') => this.putBack(schema, besides);
   }
 
-  private async putBack(schema: string): Promise<void> {
+  private async putBack(schema: string, besides: string): Promise<void> {
     const emptied = this.tables.map(({ name }) => `DELETE FROM public.${name};`);
     const filled = this.tables.map(
       ({ name, columns }) =>
@@ -58,9 +58,15 @@ export class DatabaseCopies {
     );
     // No trigger and no foreign key: they are the copy's rows as they were.
     await this.sql.query(
-      ['BEGIN;', "SET LOCAL session_replication_role = 'replica';", ...emptied, ...filled, ...counted, 'COMMIT'].join(
-        '\n',
-      ),
+      [
+        'BEGIN;',
+        "SET LOCAL session_replication_role = 'replica';",
+        ...emptied,
+        ...filled,
+        ...counted,
+        besides,
+        'COMMIT',
+      ].join('\n'),
     );
   }
 }
