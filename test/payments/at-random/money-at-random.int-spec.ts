@@ -1,4 +1,4 @@
-// Promise: whatever was paid, given back, lost on the way and put back from a copy: nobody is charged twice, and money and receipts agree in the end.
+// Promise: whatever was paid, given back, lost on the way and put back from a copy: no customer is charged twice, and money and receipts agree in the end.
 import 'reflect-metadata';
 import type pg from 'pg';
 import { superuserOf } from '#database/testing';
@@ -16,7 +16,7 @@ let atStake = 0;
 let admin: pg.Client;
 let copies: DatabaseCopies;
 
-/** A register with keys: what it has sold it knows, and its receipts wait for nobody after a restore. */
+/** A register with keys: what it has sold it knows, and its receipts wait for no person after a restore. */
 beforeAll(async () => {
   admin = await superuserOf(fixture.gateway.database);
   copies = await DatabaseCopies.of(admin);

@@ -6,6 +6,7 @@ import { AdoptDevice } from '../../../apps/gateway/src/operator/adopt-device.js'
 import { ResolveAttempt } from '../../../apps/gateway/src/operator/resolve-attempt.js';
 import { HoldLanes } from '../../../apps/gateway/src/operator/restore/hold-lanes.js';
 import { NothingLost } from '../../../apps/gateway/src/operator/restore/nothing-lost.js';
+import type { RegisterModel } from '../../../apps/device-relay/src/lanes/simulation/testing/register-model.js';
 import type { CopiedShop } from './copied-shop.js';
 
 const CALLER = { merchantId: 'mer_1', actor: 'a person', address: null, requestId: 'req_1' };
@@ -25,6 +26,7 @@ type Act = () => Promise<void>;
 export class ShopWalk {
   private putBack: (() => Promise<void>) | null = null;
   private copies = 0;
+  private waitedAt: string[] = [];
   /** Receipts of copies that were put back, which a register had by then. */
   readonly atStake = { here: 0, elsewhere: 0 };
   /** The newest change of the database lost nothing, which a person may say. */
@@ -226,6 +228,10 @@ export class ShopWalk {
 
   private async copy(): Promise<void> {
     this.putBack = await this.shop.copies.take();
+    const { rows } = await this.shop.rows.sql.query<{ id: string }>(
+      `SELECT DISTINCT device_id AS id FROM receipts WHERE status IN ('accepted', 'sending') ORDER BY 1`,
+    );
+    this.waitedAt = rows.map(({ id }) => id);
     this.copies += 1;
     this.note(`copy ${this.copies}`);
   }
@@ -306,8 +312,11 @@ export class ShopWalk {
     return rows.length === 0 ? null : this.shop.chance.pick(rows).id;
   }
 
-  private anyRegister() {
-    return this.shop.chance.pick([...this.shop.registers.values()]);
+  /** Half of what happens to registers happens where something waited in the newest copy. */
+  private anyRegister(): RegisterModel {
+    const { chance, registers } = this.shop;
+    const ids = this.waitedAt.length > 0 && chance.happens(0.5) ? this.waitedAt : [...registers.keys()];
+    return registers.get(chance.pick(ids))!;
   }
 
   private note(line: string): void {
