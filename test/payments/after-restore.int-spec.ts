@@ -147,6 +147,20 @@ it('one that can neither be found nor be asked for anew without a second hold is
   expect(await fixture.simulated(id)).toEqual([]);
 });
 
+it('a card of Stripe that was charged in the lost time is found under its key before a wish to cancel ends it', async () => {
+  const { body } = await fixture.pay({ provider: 'stripe', token: 'pm_card_0001' });
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await fixture.faults({ fault: 'error_before', rate: 1, path: '/v1/payment_intents' });
+  await putBack();
+  await asAccepted(body.id);
+  const asked = await fixture.ask('POST', `/v1/payments/${body.id}/cancel`, {});
+  expect(asked.body).toMatchObject({ status: 'created' });
+  await fixture.faults();
+  // It was taken: so it is given back.
+  await fixture.until(body.id, { status: 'refunded' });
+  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'refunded', captures: 1, refunds: 1 }]);
+});
+
 const RETURN_URL = 'https://shop.example/back';
 
 it.each([

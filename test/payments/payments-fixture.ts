@@ -88,6 +88,7 @@ export class PaymentsFixture {
   readonly sequences = new Map<string, number>();
   private isStopped = false;
   private registering: Promise<void> = Promise.resolve();
+  private round: Promise<void> = Promise.resolve();
   /** What the register does with what reaches its lane. */
   register: 'registers' | 'rejects' | 'sleeps' = 'registers';
 
@@ -348,9 +349,19 @@ export class PaymentsFixture {
 
   private async registerReceipts(): Promise<void> {
     while (!this.isStopped) {
-      await this.registerOnce();
+      this.round = this.registerOnce();
+      await this.round;
       await new Promise((resolve) => setTimeout(resolve, 15));
     }
+  }
+
+  /** What is done while the register has nothing in hand. */
+  async whileAsleep(work: () => Promise<void>): Promise<void> {
+    const before = this.register;
+    this.register = 'sleeps';
+    await this.round;
+    await work();
+    this.register = before;
   }
 
   private isAsleep(): boolean {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { createLogger } from '#runtime';
+import { createLogger, endsWithin } from '#runtime';
 import { Chance } from '../../../apps/device-relay/src/lanes/simulation/testing/chance.js';
 import { holdAfterRestore } from '../../../apps/device-relay/src/copies/hold-after-restore.js';
 import type { DatabaseCopies } from '../../recovery/at-random/database-copy.js';
@@ -29,6 +29,7 @@ const PUT_BACK = `
   ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, server_started = excluded.server_started;
   UPDATE payments SET lease_id = NULL, lease_until = NULL WHERE lease_id IS NOT NULL;`;
 
+const PATIENCE_MS = 3_000;
 const COPIES = 2;
 /** Everything must have come to its end within so many rounds of this time; pauses before another try are cut short. */
 const LAST_ROUNDS = 120;
@@ -75,9 +76,7 @@ export class MoneyWalk {
     };
     for (let copy = 0; copy < COPIES; copy += 1) {
       await some(3, 8);
-      await pay();
-      this.putBack = await this.copies.take();
-      this.judge.copied();
+      await this.copyWhilePaying();
       await some(2, 8);
       await this.restore();
       await some(1, 6);
@@ -86,17 +85,29 @@ export class MoneyWalk {
     await this.comeToAnEnd();
   }
 
+  /** What is just beginning then is what a copy knows least of. */
+  private async copyWhilePaying(): Promise<void> {
+    const paying = Array.from({ length: 4 }, async () => {
+      await delay(this.chance.between(0, 60));
+      await this.pay();
+    });
+    await delay(this.chance.between(10, 60));
+    this.putBack = await this.copies.take();
+    this.judge.copied();
+    await Promise.all(paying);
+  }
+
   private async pay(): Promise<void> {
     const way = this.chance.pick(WAYS);
     const sale = this.fixture.sale(way.payment);
     const [item] = sale['items'] as [Record<string, unknown>];
-    const wait: Record<string, string> = this.chance.happens(0.5) ? {} : { prefer: 'wait=0' };
+    const wait = { prefer: this.chance.happens(0.5) ? 'wait=1' : 'wait=0' };
     const body = { ...sale, items: [{ ...item, qty: PIECES }] };
     const answer = await this.fixture.ask('POST', '/v1/payments', body, wait);
     if (answer.status >= 300) return this.judge.note(`pay: ${answer.status} ${answer.body.code}`);
     this.payments.push(answer.body.id);
     this.notePage(answer.body);
-    this.judge.paid(answer.body.id, way.isFound);
+    this.judge.paid(answer.body.id, { isFound: way.isFound, isPage: 'return_url' in way.payment });
     this.judge.note(`${answer.body.id} paid by ${JSON.stringify(way.payment)}: ${answer.status} ${answer.body.status}`);
   }
 
@@ -106,8 +117,9 @@ export class MoneyWalk {
     this.notePage(await this.fixture.read(id));
     const page = this.pages.get(id);
     if (page === undefined) return;
-    await this.fixture.press(page);
-    this.judge.note(`${id} paid on its page`);
+    // A page waits for what its provider asks us, which may wait for the register: its customer does not wait for ever.
+    const isAnswered = await endsWithin(this.fixture.press(page), PATIENCE_MS);
+    this.judge.note(`${id} paid on its page${isAnswered ? '' : ', which does not answer'}`);
   }
 
   private notePage({ id, next_action: next }: Pick<PaymentsAnswer['body'], 'id' | 'next_action'>): void {
@@ -155,7 +167,8 @@ export class MoneyWalk {
   /** Put back under gateways that go on: a standby was promoted; a relay notes it a moment later. */
   private async restore(): Promise<void> {
     if (this.putBack === null) return;
-    await this.putBack(PUT_BACK);
+    const { putBack } = this;
+    await this.fixture.whileAsleep(() => putBack(PUT_BACK));
     this.judge.note('put back');
     const known = await this.known();
     await this.judge.putBack(known);
@@ -178,6 +191,7 @@ export class MoneyWalk {
       const open = known.filter((payment) => !isOver(payment));
       if (open.length === 0) return judge.judge(known, this.payments);
       if (rounds % 4 === 3) await this.resolve();
+      if (rounds % 30 === 29) for (const payment of open) judge.note(JSON.stringify(payment));
       for (const { id } of open) await this.customer(id);
       await this.hurry();
       await delay(ROUND_MS);

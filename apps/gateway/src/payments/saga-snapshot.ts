@@ -9,6 +9,7 @@ export function snapshotOf(
   client: { prepares: boolean; submitsLines: boolean },
   timing: { holdMarginMs: number },
 ): SagaSnapshot {
+  const isPage = client.prepares && facts.instrument_sealed === null;
   return {
     flow: facts.flow,
     state: facts.state,
@@ -16,7 +17,10 @@ export function snapshotOf(
     isRefundedAhead: facts.is_refunded_ahead,
     refundRequested: facts.refund_id !== null && facts.state === 'captured',
     mayBeBack: facts.may_be_back,
-    mayBeCharged: mayBeCharged(facts, capabilities, client.prepares),
+    // Not where the customer pays on a page that is only made known there, nor where the provider knows our key again.
+    mayBeCharged: facts.is_of_copy && !isPage && capabilities.keyedCharges !== true,
+    isOfCopy: facts.is_of_copy,
+    isPage,
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),
@@ -27,12 +31,6 @@ export function snapshotOf(
     cancelRequested: facts.cancel_requested,
     outOfTime: isOutOfTime(facts, timing),
   };
-}
-
-/** Not where the customer pays on a page that is only made known there, nor where the provider knows our key again. */
-function mayBeCharged(facts: PaymentFacts, { keyedCharges }: ProviderCapabilities, prepares: boolean): boolean {
-  const isPage = prepares && facts.instrument_sealed === null;
-  return facts.is_of_copy && !isPage && keyedCharges !== true;
 }
 
 function receiptsStanding(facts: PaymentFacts): Pick<SagaSnapshot, 'receipt' | 'fiscalRefund'> {

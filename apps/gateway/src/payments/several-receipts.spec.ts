@@ -75,6 +75,8 @@ it.each<[SagaSnapshot['state']]>([['authorized'], ['capture_refused'], ['voided'
         refundRequested: false,
         mayBeBack: false,
         mayBeCharged: false,
+        isOfCopy: false,
+        isPage: false,
         canRefund: true,
       },
       ...{ isPrepared: true, link: 'none', fiscalisedBy: 'register', code: 'none', waitsForCapture: false },

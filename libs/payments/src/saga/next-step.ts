@@ -20,6 +20,10 @@ export interface SagaSnapshot {
   mayBeBack: boolean;
   /** The same of the payment's money, where asking for it anew could take it twice. */
   mayBeCharged: boolean;
+  /** It is older than a restore of the database. */
+  isOfCopy: boolean;
+  /** The customer pays on a page that is made known to the provider. */
+  isPage: boolean;
   /** Whether we can ask the provider to give money back. */
   canRefund: boolean;
   /** The provider knows the payment by an id that we have, or needs none. */
@@ -100,6 +104,11 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
   created: (now) => {
     // As if it had been asked for and not been answered: never twice on a guess, and what was taken does not end by a clock or a wish.
     if (now.mayBeCharged && now.flow !== 'inbound') return move('authorizing');
+    // Made known again, under its key or on its page, it is found.
+    if (now.isOfCopy && now.flow !== 'inbound' && (now.cancelRequested || now.outOfTime)) {
+      if (!now.isPrepared) return call('prepare');
+      return move(now.isPage ? 'pending' : 'authorizing');
+    }
     if (now.cancelRequested) return move('cancelled');
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
