@@ -147,21 +147,21 @@ it('one that can neither be found nor be asked for anew without a second hold is
   expect(await fixture.simulated(id)).toEqual([]);
 });
 
-it('a card of Stripe that was charged in the lost time is found under its key before a wish to cancel ends it', async () => {
-  const { body } = await fixture.pay({ provider: 'stripe', token: 'pm_card_0001' });
-  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
-  await fixture.faults({ fault: 'error_before', rate: 1, path: '/v1/payment_intents' });
+const RETURN_URL = 'https://shop.example/back';
+
+it('a page of Octo that was paid in the lost time is found before a wish to cancel ends its payment', async () => {
+  const { body } = await fixture.pay({ provider: 'octo', return_url: RETURN_URL });
+  const { next_action: next } = await fixture.until(body.id, { status: 'pending' });
+  await fixture.faults({ fault: 'error_before', rate: 1, path: '/octo/api' });
   await putBack();
   await asAccepted(body.id);
-  const asked = await fixture.ask('POST', `/v1/payments/${body.id}/cancel`, {});
-  expect(asked.body).toMatchObject({ status: 'created' });
+  await fixture.press((next as { url: string }).url);
+  await fixture.ask('POST', `/v1/payments/${body.id}/cancel`, {});
   await fixture.faults();
-  // It was taken: so it is given back.
-  await fixture.until(body.id, { status: 'refunded' });
-  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'refunded', captures: 1, refunds: 1 }]);
+  // It is held there: so it is released.
+  await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
+  expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'voided', captures: 0 }]);
 });
-
-const RETURN_URL = 'https://shop.example/back';
 
 it.each([
   ['octo', '/prepare_payment'],

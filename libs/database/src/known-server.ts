@@ -49,12 +49,17 @@ export class KnownServer {
     private readonly logger: Logger,
   ) {}
 
-  /** @returns whether it was unknown and is known now: what was refused for that is worth another try */
+  /** Never rejects. @returns whether it was unknown and is known now: what was refused for that is worth another try */
   async note(): Promise<boolean> {
     if (this.asking === null && systemClock.monotonicMs() < this.refusedUntilMs) return false;
-    this.asking ??= this.ask().finally(() => {
-      this.asking = null;
-    });
+    this.asking ??= this.ask()
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error }, 'the server of the database was not asked');
+        return false;
+      })
+      .finally(() => {
+        this.asking = null;
+      });
     return this.asking;
   }
 

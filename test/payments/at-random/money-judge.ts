@@ -3,6 +3,7 @@ import { PRICE, type PaymentsFixture, type SimulatedPayment } from '../payments-
 /** Of one piece each. */
 export const PIECES = 4;
 const WHOLE = PIECES * PRICE;
+const WITHOUT_MONEY = ['declined', 'cancelled', 'expired', 'voided'];
 
 /** A payment as the database has it. */
 export interface KnownPayment {
@@ -98,8 +99,8 @@ export class MoneyJudge {
     const made = await this.fixture.simulated(id);
     const taken = made.find(({ status }) => status === 'captured') ?? made.find(({ captures }) => captures > 0);
     if (this.lost.has(id)) return;
-    // What a copy knows as not begun, and no question to its provider finds, is declined: the only thing that cannot be helped.
-    if (this.ofCopy.has(id) && this.unfindable.has(id) && state === 'declined') return;
+    // What a copy knows as not begun, and no question to its provider finds, ends without money: the only thing that cannot be helped.
+    if (this.ofCopy.has(id) && this.unfindable.has(id) && WITHOUT_MONEY.includes(state)) return;
     const kept = taken === undefined ? 0 : taken.captures - (taken.status === 'captured' ? 0 : 1);
     const wanted = state === 'captured';
     if (wanted !== (kept === 1)) return this.breaks(`${id} is ${state}, at its provider ${shown(made)}`, id);

@@ -15,10 +15,10 @@ const WAYS: readonly { payment: Record<string, unknown>; isFound: boolean }[] = 
   { payment: { provider: 'click', token: 'token-0001' }, isFound: true },
   { payment: { provider: 'payme', token: 'token-0001' }, isFound: false },
   { payment: { provider: 'multicard', token: 'token-0001' }, isFound: false },
-  { payment: { provider: 'stripe', token: 'pm_card_0001' }, isFound: true },
+  { payment: { provider: 'stripe', token: 'pm_card_0001' }, isFound: false },
   { payment: { provider: 'uzum', token: 'token-0001' }, isFound: false },
   { payment: { provider: 'octo', return_url: RETURN_URL }, isFound: true },
-  { payment: { provider: 'multicard', return_url: RETURN_URL }, isFound: true },
+  { payment: { provider: 'multicard', return_url: RETURN_URL }, isFound: false },
 ];
 const FAULTS = ['drop_before', 'drop_after', 'error_before', 'error_after', 'malformed', 'decline'] as const;
 

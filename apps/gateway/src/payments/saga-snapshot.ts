@@ -20,7 +20,7 @@ export function snapshotOf(
     // Not where the customer pays on a page that is only made known there, nor where the provider knows our key again.
     mayBeCharged: facts.is_of_copy && !isPage && capabilities.keyedCharges !== true,
     isOfCopy: facts.is_of_copy,
-    isPage,
+    isFoundByOurRef: capabilities.statusByOurRef,
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),

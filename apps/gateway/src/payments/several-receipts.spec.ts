@@ -76,7 +76,7 @@ it.each<[SagaSnapshot['state']]>([['authorized'], ['capture_refused'], ['voided'
         mayBeBack: false,
         mayBeCharged: false,
         isOfCopy: false,
-        isPage: false,
+        isFoundByOurRef: false,
         canRefund: true,
       },
       ...{ isPrepared: true, link: 'none', fiscalisedBy: 'register', code: 'none', waitsForCapture: false },

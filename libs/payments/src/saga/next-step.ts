@@ -22,8 +22,8 @@ export interface SagaSnapshot {
   mayBeCharged: boolean;
   /** It is older than a restore of the database. */
   isOfCopy: boolean;
-  /** The customer pays on a page that is made known to the provider. */
-  isPage: boolean;
+  /** Its provider can be asked about it by our own id. */
+  isFoundByOurRef: boolean;
   /** Whether we can ask the provider to give money back. */
   canRefund: boolean;
   /** The provider knows the payment by an id that we have, or needs none. */
@@ -104,11 +104,9 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
   created: (now) => {
     // As if it had been asked for and not been answered: never twice on a guess, and what was taken does not end by a clock or a wish.
     if (now.mayBeCharged && now.flow !== 'inbound') return move('authorizing');
-    // Made known again, under its key or on its page, it is found.
-    if (now.isOfCopy && now.flow !== 'inbound' && (now.cancelRequested || now.outOfTime)) {
-      if (!now.isPrepared) return call('prepare');
-      return move(now.isPage ? 'pending' : 'authorizing');
-    }
+    // It may be paid by now: released there by our id it is found, or closed.
+    const isOver = now.cancelRequested || now.outOfTime;
+    if (isOver && now.isOfCopy && now.isFoundByOurRef && now.flow !== 'inbound') return move('pending');
     if (now.cancelRequested) return move('cancelled');
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
@@ -204,7 +202,8 @@ function whileCaptured(now: SagaSnapshot): SagaStep {
   }
   switch (now.receipt) {
     case 'awaiting_payment':
-      return now.cancelRequested ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };
+      // One of a copy may be registered: its lane asks the register, and what was sold is refunded as a sale.
+      return now.cancelRequested && !now.isOfCopy ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };
     case 'accepted':
       return now.cancelRequested ? { kind: 'cancel_receipt' } : waitFor('register');
     case 'sending':

@@ -54,7 +54,7 @@ function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy
     mayBeBack: false,
     mayBeCharged: false,
     isOfCopy: false,
-    isPage: false,
+    isFoundByOurRef: false,
     isPrepared: false,
     link: 'missing',
     code: 'none',
@@ -291,7 +291,7 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         mayBeBack: fc.boolean(),
         mayBeCharged: fc.boolean(),
         isOfCopy: fc.boolean(),
-        isPage: fc.boolean(),
+        isFoundByOurRef: fc.boolean(),
         canRefund: fc.boolean(),
         isPrepared: fc.boolean(),
         link: fc.constantFrom('none', 'missing', 'attached'),
@@ -360,4 +360,19 @@ it('asks again only by reading while it does not know what a call did', () => {
   const unknown = PAYMENT_STATES.filter((state) => state.endsWith('_unknown') || /(ing)$/.test(state));
   for (const state of unknown.filter((each) => each !== 'pending'))
     expect(nextStep({ ...start('hold', true), state })).toEqual({ kind: 'call', call: 'read_status' });
+});
+
+test('of a copy that was put back: what may be taken or sold by now does not end by a wish or a clock', () => {
+  const created = start('hold', true, 'register');
+  const found = { isOfCopy: true, isFoundByOurRef: true };
+  for (const over of [{ cancelRequested: true }, { outOfTime: true }]) {
+    expect(nextStep({ ...created, ...over, ...found })).toEqual({ kind: 'move', to: 'pending' });
+    expect(nextStep({ ...created, ...over, ...found, isOfCopy: false })).toMatchObject({
+      kind: 'move',
+      to: 'cancelRequested' in over ? 'cancelled' : 'expired',
+    });
+  }
+  const captured = { ...created, state: 'captured', receipt: 'awaiting_payment', cancelRequested: true } as const;
+  expect(nextStep({ ...captured, isOfCopy: true })).toEqual({ kind: 'release_receipt' });
+  expect(nextStep(captured)).toEqual({ kind: 'cancel_receipt' });
 });
