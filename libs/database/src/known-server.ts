@@ -49,8 +49,15 @@ export class KnownServer {
     private readonly logger: Logger,
   ) {}
 
-  /** Never rejects. @returns whether it was unknown and is known now: what was refused for that is worth another try */
-  async note(): Promise<boolean> {
+  /** Once more where the first try came to nothing (null, false) and the server was unknown: that may have been why. */
+  async tried<T>(work: () => Promise<T>): Promise<T> {
+    const done = await work();
+    const isRefused = done === null || done === false;
+    return isRefused && (await this.note()) ? work() : done;
+  }
+
+  /** Never rejects. @returns whether it was unknown and is known now */
+  private async note(): Promise<boolean> {
     if (this.asking === null && systemClock.monotonicMs() < this.refusedUntilMs) return false;
     this.asking ??= this.ask()
       .catch((error: unknown) => {

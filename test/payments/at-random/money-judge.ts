@@ -1,14 +1,15 @@
+import type { PaymentState } from '#payments';
 import { PRICE, type PaymentsFixture, type SimulatedPayment } from '../payments-fixture.js';
 
 /** Of one piece each. */
 export const PIECES = 4;
 const WHOLE = PIECES * PRICE;
-const WITHOUT_MONEY = ['declined', 'cancelled', 'expired', 'voided'];
+const WITHOUT_MONEY: PaymentState[] = ['declined', 'cancelled', 'expired', 'voided'];
 
 /** A payment as the database has it. */
 export interface KnownPayment {
   id: string;
-  state: string;
+  state: PaymentState;
   refunded: number;
   receipt: string;
   receiptId: string;
@@ -68,7 +69,7 @@ export class MoneyJudge {
   /** What a person sees in the provider's cabinet; null: it is still under way there. */
   async truthOf(id: string, refunded: number): Promise<string | null> {
     const made = await this.fixture.simulated(id);
-    const taken = made.find(({ status }) => status === 'captured') ?? made.find(({ captures }) => captures > 0);
+    const taken = takenOf(made);
     if (taken?.status === 'captured') return taken.refunded > refunded ? 'part_refunded' : 'captured';
     if (taken) return 'refunded';
     if (made.some(({ status }) => status === 'held' || status === 'reserved')) return null;
@@ -97,7 +98,7 @@ export class MoneyJudge {
   private async compare(payment: KnownPayment): Promise<void> {
     const { id, state, refunded, receipt, soldBack } = payment;
     const made = await this.fixture.simulated(id);
-    const taken = made.find(({ status }) => status === 'captured') ?? made.find(({ captures }) => captures > 0);
+    const taken = takenOf(made);
     if (this.lost.has(id)) return;
     // What a copy knows as not begun, and no question to its provider finds, ends without money: the only thing that cannot be helped.
     if (this.ofCopy.has(id) && this.unfindable.has(id) && WITHOUT_MONEY.includes(state)) return;
@@ -112,6 +113,11 @@ export class MoneyJudge {
     if (receipt === 'cancelled' && this.fixture.sequences.has(payment.receiptId))
       this.breaks(`${id}: its receipt is cancelled, and the register has it`, id);
   }
+}
+
+/** The charge that stands, or for want of one the one that was given back. */
+function takenOf(made: readonly SimulatedPayment[]): SimulatedPayment | undefined {
+  return made.find(({ status }) => status === 'captured') ?? made.find(({ captures }) => captures > 0);
 }
 
 function shown(made: readonly SimulatedPayment[]): string {

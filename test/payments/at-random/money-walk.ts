@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { isWithoutMoney, type PaymentState } from '#payments';
 import { createLogger, endsWithin } from '#runtime';
 import { Chance } from '../../../apps/device-relay/src/lanes/simulation/testing/chance.js';
 import { holdAfterRestore } from '../../../apps/device-relay/src/copies/hold-after-restore.js';
@@ -9,7 +10,7 @@ import { MoneyJudge, PIECES, type KnownPayment } from './money-judge.js';
 
 const RETURN_URL = 'https://shop.example/back';
 
-/** Ways of paying; `isFound`: what became of a charge can be read without the provider's id of it, or is kept from a second one by a key. */
+/** Ways of paying; `isFound`: what became of a charge can be read without the provider's id of it. */
 const WAYS: readonly { payment: Record<string, unknown>; isFound: boolean }[] = [
   { payment: { provider: 'click', token: 'token-0001' }, isFound: true },
   { payment: { provider: 'click', token: 'token-0001' }, isFound: true },
@@ -46,7 +47,6 @@ export class MoneyWalk {
   /** Where customers were led to: a page stays open whatever becomes of its payment here. */
   private readonly pages = new Map<string, string>();
   private putBack: ((besides?: string) => Promise<void>) | null = null;
-  private readonly session: () => pg.Client;
 
   constructor(
     seed: number,
@@ -55,22 +55,15 @@ export class MoneyWalk {
   ) {
     this.chance = new Chance(seed);
     this.judge = new MoneyJudge(fixture);
-    this.session = () => new pg.Client({ connectionString: fixture.gateway.database.url });
   }
 
   async walk(): Promise<void> {
     const { chance } = this;
     const pay: Act = () => this.pay();
-    const acts: Act[] = [
-      ...[pay, pay, pay, () => this.customer(), () => this.customer(), () => this.refund(), () => this.refund()],
-      ...[
-        () => this.cancel(),
-        () => this.fault(),
-        () => this.switchRegister(),
-        () => this.pause(),
-        () => this.resolve(),
-      ],
-    ];
+    const customer: Act = () => this.customer();
+    const refund: Act = () => this.refund();
+    const others: Act[] = [() => this.cancel(), () => this.fault(), () => this.switchRegister(), () => this.pause()];
+    const acts = [pay, pay, pay, customer, customer, refund, refund, ...others, () => this.resolve()];
     const some = async (fewest: number, most: number): Promise<void> => {
       for (let left = Math.round(chance.between(fewest, most)); left > 0; left -= 1) await chance.pick(acts)();
     };
@@ -173,7 +166,7 @@ export class MoneyWalk {
     const known = await this.known();
     await this.judge.putBack(known);
     await delay(this.chance.pick(NOTICED_AFTER_MS));
-    const session = this.session();
+    const session = new pg.Client({ connectionString: this.fixture.gateway.database.url });
     await session.connect();
     await holdAfterRestore(session, SILENT);
     await session.end();
@@ -203,7 +196,7 @@ export class MoneyWalk {
   /** What a person finds at the provider. */
   private async resolve(): Promise<void> {
     for (const { id, state, refunded } of await this.known()) {
-      if (!this.payments.includes(id) || isOver({ ...NOTHING, state })) continue;
+      if (hasEnded(state)) continue;
       const outcome = await this.judge.truthOf(id, refunded);
       if (outcome === null) continue;
       const said = { outcome, reason: 'found in the cabinet' };
@@ -232,18 +225,11 @@ export class MoneyWalk {
   }
 }
 
-const NOTHING = {
-  id: '',
-  refunded: 0,
-  receipt: 'cancelled',
-  receiptId: '',
-  isAtRest: true,
-  isRefunding: false,
-  soldBack: 0,
-};
-const ENDS = ['captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled'];
+function hasEnded(state: PaymentState): boolean {
+  return state === 'captured' || isWithoutMoney(state);
+}
 
 function isOver({ state, receipt, isAtRest, isRefunding }: KnownPayment): boolean {
   const isSettled = ['registered', 'cancelled', 'rejected'].includes(receipt);
-  return ENDS.includes(state) && isSettled && isAtRest && !isRefunding;
+  return hasEnded(state) && isSettled && isAtRest && !isRefunding;
 }

@@ -106,8 +106,7 @@ function strangeTerminal(terminalId: string, own: readonly string[], evidence: A
   const terminals = [...new Set([...own, ...otherTerminals])];
   if (terminals.includes(terminalId)) return null;
   if (foreignTerminals.includes(terminalId)) return `terminal ${terminalId} is not this merchant's`;
-  if (own.length === 0 && !isFromCopy) return null;
-  if (terminals.length === 0) return null;
+  if ((isFromCopy ? terminals : own).length === 0) return null;
   return `terminal ${terminalId} is not this register's (${terminals.join(', ')})${isFromCopy ? FORGOTTEN_TERMINAL : ''}`;
 }
 

@@ -91,5 +91,10 @@ export interface Lease {
   leaseId: string;
 }
 
+/** The same on a server that is known, by a reader who knew of the newest change of its database. */
+export interface InformedLease extends Lease {
+  putBackUs: bigint | null;
+}
+
 /** Who moves a payment: the worker by its lease, or who holds the row's lock. */
-export type Hand = Lease | { paymentId: string; by: Exclude<PaymentMover, 'worker'> };
+export type Hand = Lease | InformedLease | { paymentId: string; by: Exclude<PaymentMover, 'worker'> };

@@ -33,10 +33,9 @@ export class CancelReceipt {
   }
 
   /** @returns whether this very call has cancelled it */
-  async cancel(merchantId: string, id: string): Promise<boolean> {
+  cancel(merchantId: string, id: string): Promise<boolean> {
     const receipt = { merchantId, receiptId: id, reason: 'cancelled by the client' };
-    if (await cancelReceipt(this.prisma, receipt)) return true;
-    return (await this.server.note()) && cancelReceipt(this.prisma, receipt);
+    return this.server.tried(() => cancelReceipt(this.prisma, receipt));
   }
 
   /** A caller that waits for this receipt, at any gateway, need not wait longer. With a lost notice it waits until its deadline. */

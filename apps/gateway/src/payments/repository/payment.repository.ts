@@ -15,21 +15,19 @@ import { SINCE_MADE } from '../calls-of-payment.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { IS_OF_COPY, MAY_BE_BACK } from './of-copy.js';
 import { documentKept } from './payment-writes.js';
-import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
+import type { Hand, InformedLease, Lease, PaymentFacts } from '../payment.rows.js';
 import type { Alternative } from '../routing/alternative.js';
 import { fiscalRefundOf, FURTHER_SALES, REFUNDED_AHEAD } from '../several-receipts.js';
 
 type Tx = Prisma.TransactionClient;
 
-const MONEY_CALLS: readonly ProviderCall[] = ['authorize', 'capture', 'void', 'refund'];
+const MONEY_CALLS: ProviderCall[] = ['authorize', 'capture', 'void', 'refund'];
 /** Of which another one would be another payment, move money again, or be another document. */
 const ONCE: ReadonlySet<ProviderCall> = new Set([...MONEY_CALLS, 'prepare', 'submit_lines']);
 /** A sum that is to be asked back: a refund's once its receipt is registered. */
 const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
     SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
-
-const TRUE = Prisma.sql`true`;
 
 const FINISH_REFUNDS = Prisma.sql`
   UPDATE payment_refunds f SET state = 'done', finished_at = now()
@@ -154,7 +152,7 @@ export class PaymentRepository {
              due.id AS refund_id, least(due.amount_tiyin, p.amount_tiyin - p.refunded_tiyin) AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              coalesce(due.may_be_back, false) AS may_be_back, ${IS_OF_COPY} AS is_of_copy, ${PUT_BACK_US} AS put_back_us,
              greatest((SELECT max(started_at) FROM payment_calls c
-                        WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${[...MONEY_CALLS]})), due.called_at)
+                        WHERE c.payment_id = p.id AND ${SINCE_MADE} AND c.call = ANY(${MONEY_CALLS})), due.called_at)
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
@@ -174,9 +172,9 @@ export class PaymentRepository {
    * @returns null when another worker has the payment, or it or the database is no longer as it was read
    */
   async openCall(lease: Lease, call: ProviderCall, opening: OpeningCall): Promise<OpenedCall | null> {
-    const opened = await this.openAlone(lease, call, opening);
-    if (opened !== null || !ONCE.has(call)) return opened;
-    return (await this.server.note()) ? this.openAlone(lease, call, opening) : null;
+    if (!ONCE.has(call)) return this.openAlone(lease, call, opening);
+    const informed = { ...lease, putBackUs: opening.putBackUs };
+    return this.server.tried(() => this.openAlone(informed, call, opening));
   }
 
   private async openAlone(lease: Lease, call: ProviderCall, opening: OpeningCall): Promise<OpenedCall | null> {
@@ -192,7 +190,7 @@ export class PaymentRepository {
   private async open(
     lease: Lease,
     call: ProviderCall,
-    { from, during, refund, putBackUs }: OpeningCall,
+    { from, during, refund }: OpeningCall,
     { isOneOpen }: { isOneOpen: boolean },
   ): Promise<OpenedCall | null> {
     const lost = Prisma.sql`, lost AS (
@@ -201,9 +199,8 @@ export class PaymentRepository {
       )`;
     // Counting them makes sure that they are closed first: one call is open at a time.
     const first = isOneOpen ? Prisma.sql`, (SELECT count(*) FROM lost) AS closed` : Prisma.empty;
-    const allowed = ONCE.has(call) ? onKnownServer(putBackUs) : TRUE;
     const [row] = await this.prisma.queryHot<OpenedCall>(Prisma.sql`
-      WITH ${this.moving(lease, from, { state: during }, allowed)}${isOneOpen ? lost : Prisma.empty}, asked AS (
+      WITH ${this.moving(lease, from, { state: during })}${isOneOpen ? lost : Prisma.empty}, asked AS (
         UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now()), amount_tiyin = ${refund?.tiyin ?? null}::int8
           FROM moved WHERE f.id = ${refund?.id ?? null}::int8 AND f.payment_id = moved.id
       )
@@ -247,13 +244,14 @@ export class PaymentRepository {
   }
 
   /** The move and its event as parts of one statement: `moved` holds the payment if it moved. */
-  private moving(hand: Hand, from: PaymentState, change: PaymentChange, allowed = TRUE): Prisma.Sql {
+  private moving(hand: Hand, from: PaymentState, change: PaymentChange): Prisma.Sql {
     const { paymentId } = hand;
-    const held = 'by' in hand ? TRUE : Prisma.sql`lease_id = ${hand.leaseId} AND lease_until > now()`;
+    const held = 'by' in hand ? Prisma.sql`true` : Prisma.sql`lease_id = ${hand.leaseId} AND lease_until > now()`;
+    const known = 'putBackUs' in hand ? Prisma.sql` AND ${onKnownServer(hand.putBackUs)}` : Prisma.empty;
     const state = change.state ?? from;
     const updated = Prisma.sql`moved AS (
         UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
-         WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held} AND ${allowed}
+         WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}${known}
         RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
     const moved = change.rerouted
       ? Prisma.sql`${updated}, rerouted AS (${rerouteEvent(paymentId, change.rerouted)})`
@@ -279,25 +277,18 @@ export class PaymentRepository {
     { state: from, put_back_us: putBackUs }: PaymentFacts,
     to: PaymentState,
   ): Promise<boolean> {
-    const allowed = isWithoutMoney(to) ? onKnownServer(putBackUs) : TRUE;
-    if (await this.moveWhere(lease, { from, to, allowed })) return true;
-    return isWithoutMoney(to) && (await this.server.note()) && this.moveWhere(lease, { from, to, allowed });
+    if (!isWithoutMoney(to)) return this.moveOnce(lease, from, to);
+    return this.server.tried(() => this.moveOnce({ ...lease, putBackUs }, from, to));
   }
 
-  private moveWhere(
-    lease: Lease,
-    { from, to, allowed }: { from: PaymentState; to: PaymentState; allowed: Prisma.Sql },
-  ): Promise<boolean> {
+  private moveOnce(hand: Lease | InformedLease, from: PaymentState, to: PaymentState): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
-      const change = { state: to, failures: 0, forgetInstrument: true };
-      const moved = await tx.$queryRaw<unknown[]>`
-        WITH ${this.moving(lease, from, change, allowed)} SELECT id FROM moved`;
-      if (moved.length === 0) return false;
+      if (!(await this.change(tx, hand, from, { state: to, failures: 0, forgetInstrument: true }))) return false;
       await tx.$executeRaw`
         UPDATE provider_transactions
            SET state = -1, is_live = false, reason = 4,
                cancel_time_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-         WHERE payment_id = ${lease.paymentId} AND state = 1`;
+         WHERE payment_id = ${hand.paymentId} AND state = 1`;
       return true;
     });
   }
