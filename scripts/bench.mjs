@@ -1,3 +1,4 @@
+import { readArguments } from './lib/arguments.mjs';
 import { bundlePrograms } from './lib/bundle-programs.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
 import { ROOT } from './lib/paths.mjs';
@@ -6,6 +7,10 @@ import { runProgram, UserError } from './lib/user-error.mjs';
 
 /** npm run bench [-- names] [--quick]: a durable PostgreSQL of its own, the programs from dist, figures as Markdown. */
 await runProgram(async () => {
+  readArguments('Usage: npm run bench [-- accept latency … --quick]; the names are in docs/performance.md.', {
+    flags: ['quick'],
+    names: true,
+  });
   await prepareWorkspace();
   const { startTestServer, prepareTemplate } = await import('./lib/test-server.mjs');
   const tsc = `${ROOT}/node_modules/typescript/bin/tsc`;

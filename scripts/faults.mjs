@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { readArguments } from './lib/arguments.mjs';
 import { writeTable } from './lib/fault-table.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
@@ -14,6 +15,10 @@ import { runProgram, UserError } from './lib/user-error.mjs';
  * `--write`, puts its rows into the table of docs/reliability.md.
  */
 await runProgram(async () => {
+  const { flags } = readArguments(
+    'Usage: npm run test:faults [-- case numbers --tenth --long --seed N --write]; the cases are in docs/reliability.md.',
+    { flags: ['tenth', 'long', 'write'], values: ['seed'], names: true },
+  );
   await prepareWorkspace();
   const { startTestServer, prepareTemplate } = await import('./lib/test-server.mjs');
   const tsc = `${ROOT}/node_modules/typescript/bin/tsc`;
@@ -31,9 +36,9 @@ await runProgram(async () => {
       ['--enable-source-maps', 'dist/test/faults/main.js', ...args.filter((arg) => arg !== '--write')],
       { env, show: true },
     );
-    if (fs.existsSync(rowsFile) && (args.includes('--write') || !args.includes('--tenth'))) {
+    if (fs.existsSync(rowsFile) && (flags.has('write') || !flags.has('tenth'))) {
       const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
-      const what = args.includes('--tenth') ? `${commit}, tenth` : commit;
+      const what = flags.has('tenth') ? `${commit}, tenth` : commit;
       writeTable(JSON.parse(fs.readFileSync(rowsFile, 'utf8')), what);
     }
     if (code !== 0) throw new UserError('The fault suite found a broken promise.');

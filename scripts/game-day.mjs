@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 
+import { readArguments } from './lib/arguments.mjs';
 import { readJson } from './lib/files.mjs';
 import { DemoShop, FAULTS, isProcessOf, processOf } from './lib/game-day.mjs';
 import { dataDirOf } from './lib/paths.mjs';
@@ -18,11 +18,13 @@ const SETTLED_WITHIN_MS = 180_000;
  * Whatever ends it, the thing is mended.
  */
 await runProgram(async () => {
-  const { values } = parseArgs({ options: { fault: { type: 'string' }, seconds: { type: 'string' } } });
-  const name = values.fault ?? pickOne(Object.keys(FAULTS));
+  const { values } = readArguments('Usage: npm run game-day [-- --fault NAME --seconds N]', {
+    values: ['fault', 'seconds'],
+  });
+  const name = values['fault'] ?? pickOne(Object.keys(FAULTS));
   const fault = FAULTS[name];
   if (!fault) throw new UserError(`There is no fault ${name}; there are: ${Object.keys(FAULTS).join(', ')}.`);
-  const seconds = values.seconds === undefined ? null : Number(values.seconds);
+  const seconds = values['seconds'] === undefined ? null : Number(values['seconds']);
   if (seconds !== null && !(seconds > 0 && seconds <= LONGEST_MINUTES * 60))
     throw new UserError(`--seconds must be between 1 and ${LONGEST_MINUTES * 60}.`);
   const dataDir = dataDirOf(process.env);

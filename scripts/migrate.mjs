@@ -1,3 +1,4 @@
+import { readArguments } from './lib/arguments.mjs';
 import { migrate } from './lib/migrations.mjs';
 import { dataDirOf } from './lib/paths.mjs';
 import { attachToPostgres } from './lib/embedded-postgres.mjs';
@@ -7,6 +8,7 @@ import { runProgram, UserError } from './lib/user-error.mjs';
  * npm run migrate: as the owner, on MIGRATE_DATABASE_URL; without it on the running embedded PostgreSQL.
  */
 await runProgram(async () => {
+  readArguments('Usage: npm run migrate, on MIGRATE_DATABASE_URL or on the embedded PostgreSQL that runs.');
   const { applied } = await migrate(findDatabase());
   console.log(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}.`);
 });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 
+import { readArguments } from './lib/arguments.mjs';
 import { openDataFolder } from './lib/data-folder.mjs';
 import { programEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { dataDirOf, ROOT } from './lib/paths.mjs';
@@ -12,7 +13,10 @@ import { runProgram, UserError } from './lib/user-error.mjs';
 
 /** npm run start:db, start:gateway, start:relay, start:register, start:ofd, start:payments-sim, start:agent: one program, set up by the environment. */
 await runProgram(async () => {
-  const name = process.argv[2] ?? '';
+  const { names } = readArguments('Usage: npm run start:<program>; it is set up by the environment (.env.example).', {
+    names: true,
+  });
+  const name = names[0] ?? '';
   await prepareWorkspace();
   const dataDir = dataDirOf(process.env);
   openDataFolder(dataDir);

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { readArguments } from './lib/arguments.mjs';
 import { openDataFolder } from './lib/data-folder.mjs';
 import { programEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { readJson } from './lib/files.mjs';
@@ -21,6 +22,7 @@ const SEED = path.join(ROOT, 'dist', 'apps', 'gateway', 'src', 'programs', 'demo
 /** npm start: from a fresh clone to a running system with a demo merchant, in one command. */
 await runProgram(async () => {
   assertNodeVersion();
+  readArguments('Usage: npm start; what runs where is set by the environment (.env.example).');
   const dataDir = dataDirOf(process.env);
   const supervisor = new Supervisor(path.join(dataDir, 'logs'));
   /** @type {import('./lib/database.mjs').Database | null} */

@@ -1,3 +1,4 @@
+import { readArguments } from './lib/arguments.mjs';
 import { assertNodeVersion, ensureInstalled } from './lib/install.mjs';
 import { runProgram } from './lib/user-error.mjs';
 
@@ -7,10 +8,13 @@ import { runProgram } from './lib/user-error.mjs';
  */
 await runProgram(async () => {
   assertNodeVersion();
+  const { names } = readArguments('Usage: npm test [-- types lint unit …], all groups where none is named.', {
+    names: true,
+  });
   await ensureInstalled();
   // Packages may be used only from here on.
   const { runGroups } = await import('./lib/test-run.mjs');
-  const { passed, failed, skipped } = await runGroups(process.argv.slice(2));
+  const { passed, failed, skipped } = await runGroups(names);
   process.exitCode = failed === 0 ? 0 : 1;
   console.log(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
 });
