@@ -189,12 +189,13 @@ describe('the reconciliation names, until it is mended,', () => {
     await fixture.until(id, { status: 'voided', receipt: 'registered' });
     fixture.register = 'rejects';
     const named = await until(
-      'nothing goes on by itself',
+      'a person is named',
       () => fixture.disagreement(id),
       (found) => found?.next_at === null,
     );
     expect(named).toMatchObject({
-      ...{ kind: 'receipt_without_money', next_step: 'operator: nothing goes on by itself' },
+      kind: 'receipt_without_money',
+      next_step: expect.stringMatching(/^operator: refund the receipt at another register, or .* accepted/) as string,
     });
   });
 

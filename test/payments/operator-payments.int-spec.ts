@@ -186,6 +186,101 @@ describe('a key that was revoked while money was held for a registered receipt',
   });
 });
 
+describe('a receipt without money that no register refunds', () => {
+  /** Its money went back at the provider, by itself. */
+  async function moneyGone(ago: string, before = () => Promise.resolve(0)): Promise<PaymentView> {
+    const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' });
+    fixture.register = 'rejects';
+    await before();
+    await fixture.atProvider(body.id, { status: 'refunded' });
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET state = 'refunded', refunded_tiyin = amount_tiyin, due_at = now(), news = news + 1,
+                          state_since = now() - ${ago}::interval WHERE id = ${body.id}`;
+    return body;
+  }
+  const payment = (id: string) => fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id } });
+
+  it('is a person’s once the register has refused it, who says that it stays', async () => {
+    const { id, receipt } = await moneyGone('1 second');
+    const waiting = await until(
+      'a person is awaited',
+      () => payment(id),
+      ({ awaitsOperator }) => awaitsOperator,
+    );
+    expect(waiting.dueAt).toBeNull();
+    expect(await fixture.disagreement(id)).toMatchObject({
+      ...{ kind: 'receipt_without_money', next_actor: 'operator' },
+      next_step: expect.stringContaining('outcome accepted') as string,
+    });
+    expect((await resolve(id, 'accepted')).status).toBe(204);
+    await until(
+      'it is at rest',
+      () => payment(id),
+      ({ awaitsOperator, dueAt }) => !awaitsOperator && dueAt === null,
+    );
+    expect(await fixture.disagreement(id)).toBeUndefined();
+    expect(await fixture.read(id)).toMatchObject({ status: 'refunded', receipt: { status: 'registered' } });
+    expect(await fixture.refundsOf(receipt.id)).toMatchObject([{ status: 'rejected' }]);
+    expect(await fixture.gateway.audited(id)).toMatchObject([
+      { action: 'payment.resolve', before: { status: 'refunded' }, after: { status: 'accepted', reason: REASON } },
+    ]);
+    // Said once: a repetition is about nothing any more.
+    expect((await resolve(id, 'accepted')).body.code).toBe('payment_not_manual');
+  });
+
+  describe('because the module that sold is gone', () => {
+    const terminal = (change: 'add' | 'take') => fixture.gateway.prisma.$executeRaw`
+      UPDATE devices SET terminal_id = CASE WHEN ${change === 'add'} THEN 'X' || terminal_id ELSE substr(terminal_id, 2) END
+       WHERE id = ${fixture.deviceId}`;
+    afterEach(() => terminal('take'));
+
+    it('is a person’s after ten minutes, and the gateway’s again by retry', async () => {
+      const { id, receipt } = await moneyGone('9 minutes', () => terminal('add'));
+      await until(
+        'it is read',
+        () => payment(id),
+        ({ dueAt }) => dueAt !== null && dueAt.getTime() > Date.now(),
+      );
+      expect(await resolve(id, 'accepted')).toMatchObject({ status: 409, body: { code: 'payment_not_manual' } });
+      await fixture.gateway.prisma.$executeRaw`
+        UPDATE payments SET state_since = state_since - interval '2 minutes' WHERE id = ${id}`;
+      expect(await fixture.disagreement(id)).toMatchObject({
+        ...{ kind: 'receipt_without_money', next_actor: 'gateway' },
+        next_step: expect.stringContaining('outcome accepted') as string,
+      });
+      expect((await resolve(id, 'accepted')).status).toBe(204);
+      await until(
+        'it is at rest',
+        () => payment(id),
+        ({ dueAt }) => dueAt === null,
+      );
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      // That was a mistake.
+      expect((await fixture.ask('POST', `/v1/operator/payments/${id}/retry`, { reason: REASON })).status).toBe(204);
+      await until(
+        'it is tried again',
+        () => payment(id),
+        ({ dueAt }) => dueAt !== null && dueAt.getTime() > Date.now(),
+      );
+      expect(await fixture.disagreement(id)).toMatchObject({ kind: 'receipt_without_money' });
+      expect(await fixture.refundsOf(receipt.id)).toEqual([]);
+    });
+  });
+
+  it('is the gateway’s while a worker has it, which may be refunding it', async () => {
+    const { id } = await moneyGone('11 minutes');
+    await until(
+      'a person is awaited',
+      () => payment(id),
+      ({ awaitsOperator }) => awaitsOperator,
+    );
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET lease_id = 'test', lease_until = now() + interval '1 minute' WHERE id = ${id}`;
+    expect(await resolve(id, 'accepted')).toMatchObject({ status: 409, body: { code: 'payment_changed' } });
+    expect((await payment(id)).receiptKeptAt).toBeNull();
+  });
+});
+
 describe('is refused, and changes nothing', () => {
   it('where no person is needed', async () => {
     const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' });

@@ -49,6 +49,7 @@ export interface PaymentFacts {
   state_since: Date;
   /** Of its provider, as a person has found it right. */
   accepted_difference: unknown;
+  is_receipt_kept: boolean;
   /** When a hint of its provider has its status read, or had; null: none has come. */
   hinted_at: Date | null;
   now: Date;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, ReportDatabase, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
-import type { PaymentState } from '#payments';
+import { isWithoutMoney, type PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { SINCE_MADE } from './calls-of-payment.js';
 import { ALL_RECEIPTS, REFUNDED_AHEAD } from './several-receipts.js';
@@ -155,6 +155,9 @@ function disagreement(row: Row): Disagreement {
   };
 }
 
+const KEEP =
+  'refund the receipt at another register, or POST /v1/operator/payments/{id}/resolve with outcome accepted where it stays: paid otherwise';
+
 const RESOLVE = 'find out there, then POST /v1/operator/payments/{id}/resolve';
 
 type Next = Pick<Disagreement, 'next_actor' | 'next_step'>;
@@ -182,6 +185,8 @@ function nextOf(row: Row): Next {
   if ((kind === 'receipt_without_money' && state === 'reserved') || (kind === 'unknown' && isOld))
     return byGateway(`reads the status at the provider; operator: ${RESOLVE}`);
   if (row.is_in_vain) return byGateway(`repeats a call that the provider does not take; operator: ${RESOLVE}`);
+  if (kind === 'receipt_without_money' && (isWithoutMoney(state) || state === 'capture_refused'))
+    return dueAt === null ? byOperator(KEEP) : byGateway(`refunds the receipt; operator: ${KEEP}`);
   if (state === 'captured' && row.awaits_operator)
     return byOperator(`have the provider give this money back; ${RESOLVE}`);
   if (dueAt === null) return byOperator('nothing goes on by itself');

@@ -3,18 +3,18 @@ import type { Prisma } from '#database';
 import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
+import { canMovePayment, isWithoutMoney, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
 import { readTimestamp } from '../http/query-rules.js';
 import { missingPayment } from './missing-payment.js';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
-import { FURTHER_RECEIPTS, REFUNDED_AHEAD, statusOfAll, type ReceiptsOf } from './several-receipts.js';
+import { FURTHER_RECEIPTS, REFUNDED_AHEAD, receiptsOf, statusOfAll, type ReceiptsOf } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
-import { acceptDifference, finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
+import { acceptDifference, finishParts, keepDocument, keepReceipts, makeDue, tryAnew } from './repository/payment-writes.js';
 
 /**
- * `part_refunded`: the part that was being given back, or whose receipt was refunded without it, is back, the rest is still taken. `accepted`: what the provider says differently is right
- * as it is, nothing moves.
+ * `part_refunded`: the part that was being given back, or whose receipt was refunded without it, is back, the rest is still taken. `accepted`: what the provider says differently, or
+ * a registered receipt without money, is right as it is; nothing moves.
  */
 export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined', 'accepted'] as const;
 export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
@@ -45,6 +45,7 @@ interface Locked extends ReceiptsOf {
   ahead_tiyin: bigint;
   /** What the provider says differently. */
   discrepancy: Prisma.JsonValue;
+  is_receipt_kept: boolean;
 }
 
 /** What a person found out at the provider about a payment that no machine can bring on. The saga goes on from there. */
@@ -62,6 +63,7 @@ export class ResolvePayment {
       const [row] = await tx.$queryRaw<Locked[]>`
         SELECT p.state, p.state_since, p.flow, p.amount_tiyin, p.refunded_tiyin, ${REFUNDED_AHEAD} AS ahead_tiyin, r.id AS receipt_id, r.device_id, r.status AS receipt_status,
                ${FURTHER_RECEIPTS} AS further, p.awaits_operator, p.discrepancy,
+               p.receipt_kept_at IS NOT NULL AS is_receipt_kept,
                p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
                ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
@@ -132,9 +134,10 @@ export class ResolvePayment {
   }
 
   private async accept(tx: Prisma.TransactionClient, id: string, row: Locked): Promise<void> {
-    if (row.discrepancy === null)
-      throw new Problem('payment_not_manual', 'Nothing is shown that the provider says differently.');
-    await acceptDifference(tx, id, row.state);
+    if (row.discrepancy !== null) return acceptDifference(tx, id, row.state);
+    refuseUnlessLeftOver(row);
+    if (!(await keepReceipts(tx, id)))
+      throw new Problem('payment_changed', 'The payment is being worked at: say it again in a moment.');
   }
 
   private async changeFor(
@@ -197,6 +200,17 @@ function refuseUnlessManual(row: Locked, outcome: MovingOutcome): void {
   if (possible.includes(outcome)) return;
   const detail = `A payment that is ${state} is ${possible.join(' or ')}.`;
   throw Problem.fromErrors([{ pointer: '/outcome', code: 'invalid_value', detail }]);
+}
+
+/** A registered receipt has no money, and the gateway has not been able to refund it. */
+function refuseUnlessLeftOver(row: Locked): void {
+  const { state, is_receipt_kept: isKept, is_old: isOld, awaits_operator: isWaiting } = row;
+  const isWithout = isWithoutMoney(state) || state === 'capture_refused';
+  const isLeftOver = isWithout && receiptsOf(row).some(({ status }) => status === 'registered') && !isKept;
+  if (!isLeftOver) throw new Problem('payment_not_manual', 'Nothing is shown that could be accepted.');
+  if (isWaiting || isOld) return;
+  const detail = `The payment is ${state}: the gateway refunds its receipt; a person may say that it stays after ${String(UNKNOWN_MINUTES)} minutes.`;
+  throw new Problem('payment_not_manual', detail);
 }
 
 /** Parts are back only where some were to be given back. */

@@ -14,6 +14,7 @@ export function snapshotOf(
     flow: facts.flow,
     state: facts.state,
     ...receiptsStanding(facts),
+    isReceiptKept: facts.is_receipt_kept,
     isRefundedAhead: facts.is_refunded_ahead,
     refundRequested: facts.refund_id !== null && facts.state === 'captured',
     mayBeBack: facts.may_be_back,

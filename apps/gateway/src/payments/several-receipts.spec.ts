@@ -77,6 +77,7 @@ it.each<[SagaSnapshot['state']]>([['authorized'], ['capture_refused'], ['voided'
         mayBeCharged: false,
         isOfCopy: false,
         isFoundByOurRef: false,
+        isReceiptKept: false,
         canRefund: true,
       },
       ...{ isPrepared: true, link: 'none', fiscalisedBy: 'register', code: 'none', waitsForCapture: false },

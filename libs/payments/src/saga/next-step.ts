@@ -12,6 +12,8 @@ export interface SagaSnapshot {
    * payment some are refunded, or being so, and of others no refund was asked for.
    */
   fiscalRefund: 'none' | 'partial' | 'pending' | 'registered' | 'failed';
+  /** A person has said that the receipts stay without this money. */
+  isReceiptKept: boolean;
   /** Receipts are refunded whose money is neither back nor asked for. */
   isRefundedAhead: boolean;
   /** A sum is to be given back and has not been asked of the provider yet. */
@@ -121,10 +123,7 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
   authorized: whileAuthorized,
   capturing: () => call('read_status'),
   capture_unknown: () => call('read_status'),
-  capture_refused: (now) => {
-    if (now.receipt !== 'registered' || now.fiscalRefund === 'registered') return call('void');
-    return refundReceipt(now);
-  },
+  capture_refused: (now) => (now.receipt === 'registered' && !isReceiptDone(now) ? refundReceipt(now) : call('void')),
   captured: whileCaptured,
   voiding: () => call('read_status'),
   void_unknown: () => call('read_status'),
@@ -187,6 +186,7 @@ function whileAuthorized(now: SagaSnapshot): SagaStep {
       return now.outOfTime ? call('void') : waitFor('register');
     case 'registered':
       // A receipt that was refunded meanwhile (the capture was refused once) is not to be paid for any more.
+      if (now.isReceiptKept) return call('void');
       if (now.fiscalRefund === 'none') return call('capture');
       return now.fiscalRefund === 'registered' ? call('void') : refundReceipt(now);
     case 'rejected':
@@ -210,7 +210,8 @@ function whileCaptured(now: SagaSnapshot): SagaStep {
     case 'unknown':
       return waitFor('register');
     case 'registered':
-      if (now.fiscalRefund === 'registered') return { kind: 'request_refund' };
+      // Also of what was found to be taken after a person had said that the receipt was paid otherwise.
+      if (now.fiscalRefund === 'registered' || now.isReceiptKept) return { kind: 'request_refund' };
       if (now.link === 'missing') return call('attach_link');
       // Nothing here says whose doing that was: no money is sent on a guess.
       return now.isRefundedAhead ? operator('More of the receipt was refunded than of its money.') : DONE;
@@ -230,11 +231,16 @@ function withoutMoney(now: SagaSnapshot): SagaStep {
     case 'unknown':
       return waitFor('register');
     case 'registered':
-      return now.fiscalRefund === 'registered' ? DONE : refundReceipt(now);
+      return isReceiptDone(now) ? DONE : refundReceipt(now);
     case 'rejected':
     case 'cancelled':
       return DONE;
   }
+}
+
+/** Nothing is left to be done about a receipt without money. */
+function isReceiptDone({ fiscalRefund, isReceiptKept }: SagaSnapshot): boolean {
+  return fiscalRefund === 'registered' || (isReceiptKept && fiscalRefund !== 'pending');
 }
 
 function refundReceipt({ fiscalRefund }: SagaSnapshot): SagaStep {
@@ -248,7 +254,7 @@ const BY_PROVIDER: Partial<Record<PaymentState, (now: SagaSnapshot) => SagaStep>
   // The order was checked when the provider asked; the answer was that the money may stay. The provider registers the sale.
   reserved: (now) => (now.flow === 'veto' ? call('read_status') : whileReserved(now)),
   authorized: (now) => {
-    if (now.receipt === 'cancelled') return call('void');
+    if (now.receipt === 'cancelled' || now.isReceiptKept) return call('void');
     if (now.receipt === 'awaiting_payment') {
       if (now.cancelRequested || now.outOfTime) return { kind: 'cancel_receipt' };
       if (now.waitsForCapture) return waitFor('merchant');
@@ -270,7 +276,7 @@ function capturedByProvider(now: SagaSnapshot): SagaStep {
       if (now.documents.sale) return { kind: 'register_receipt', document: 'sale' };
       return now.cancelRequested ? { kind: 'request_refund' } : documentStep(now);
     case 'registered':
-      return now.fiscalRefund === 'registered' ? { kind: 'request_refund' } : DONE;
+      return now.fiscalRefund === 'registered' || now.isReceiptKept ? { kind: 'request_refund' } : DONE;
     default:
       return { kind: 'request_refund' };
   }
@@ -290,7 +296,7 @@ function backByProvider(now: SagaSnapshot): SagaStep {
         return { kind: 'cancel_receipt' };
       return documentStep(now);
     case 'registered':
-      if (now.fiscalRefund === 'registered') return DONE;
+      if (isReceiptDone(now)) return DONE;
       if (now.fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
       if (now.documents.refund) return { kind: 'register_receipt', document: 'refund' };
       return now.documents.nextRefund === 'fetch' ? call('fetch_document') : waitFor('provider');

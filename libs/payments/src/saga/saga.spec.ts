@@ -55,6 +55,7 @@ function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy
     mayBeCharged: false,
     isOfCopy: false,
     isFoundByOurRef: false,
+    isReceiptKept: false,
     isPrepared: false,
     link: 'missing',
     code: 'none',
@@ -97,6 +98,10 @@ function byTheWorld(now: World): World[] {
   const isOver = now.cancelRequested || now.outOfTime;
   if (now.flow === 'veto' && now.state === 'pending' && !(isOver && now.fiscalisedBy === 'provider'))
     after.push({ ...now, state: 'reserved' });
+  // A person accepts a receipt that cannot be refunded.
+  const isLeftOver = isWithoutMoney(now.state) || now.state === 'capture_refused';
+  if (isLeftOver && now.receipt === 'registered' && now.fiscalRefund !== 'registered' && !now.isReceiptKept)
+    after.push({ ...now, isReceiptKept: true });
   // What the comparison with the provider finds of payments that had ended, once each.
   const found = isWithoutMoney(now.state) && now.state !== 'refunded' ? (['captured', 'authorized'] as const) : [];
   for (const state of found) {
@@ -199,9 +204,12 @@ function reachable(from: World): Map<string, World> {
 
 /** Done and right: paid with a receipt, or neither, or a receipt that was refunded. */
 function agrees(now: SagaSnapshot): boolean {
-  if (now.state === 'captured') return now.receipt === 'registered' && now.fiscalRefund !== 'registered';
+  if (now.state === 'captured') {
+    const isPaid = now.fiscalRefund !== 'registered' && !now.isReceiptKept;
+    return now.receipt === 'registered' && isPaid;
+  }
   if (!isWithoutMoney(now.state)) return false;
-  if (now.receipt === 'registered') return now.fiscalRefund === 'registered';
+  if (now.receipt === 'registered') return now.fiscalRefund === 'registered' || now.isReceiptKept;
   return now.receipt === 'rejected' || now.receipt === 'cancelled';
 }
 
@@ -260,7 +268,7 @@ describe.each(WAYS)(
         const step = nextStep(now);
         const isTaking = step.kind === 'call' && (step.call === 'capture' || step.call === 'authorize');
         const isVoid = now.receipt === 'rejected' || now.receipt === 'cancelled' || now.fiscalRefund === 'registered';
-        return isTaking && isVoid;
+        return isTaking && (isVoid || now.isReceiptKept);
       });
       expect(wrong).toEqual([]);
     });
@@ -292,6 +300,7 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         mayBeCharged: fc.boolean(),
         isOfCopy: fc.boolean(),
         isFoundByOurRef: fc.boolean(),
+        isReceiptKept: fc.boolean(),
         canRefund: fc.boolean(),
         isPrepared: fc.boolean(),
         link: fc.constantFrom('none', 'missing', 'attached'),

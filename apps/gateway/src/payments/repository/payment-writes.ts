@@ -94,7 +94,7 @@ export async function noteDelivery(tx: Statements, paymentId: string, isDelivere
 /** Its failures and differences are forgotten, and what was left out is tried again. @returns its state; null: no such payment */
 export async function tryAnew(tx: Statements, merchantId: string, paymentId: string): Promise<PaymentState | null> {
   const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
-    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, accepted_difference = NULL, compared_at = NULL, updated_at = now(),
+    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, accepted_difference = NULL, receipt_kept_at = NULL, compared_at = NULL, updated_at = now(),
                         lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
                         link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
      WHERE id = ${paymentId} AND merchant_id = ${merchantId} RETURNING state`;
@@ -138,6 +138,14 @@ export async function acceptDifference(tx: Statements, paymentId: string, state:
                                                    ELSE discrepancy END,
                         discrepancy = NULL, updated_at = now()
      WHERE id = ${paymentId} AND discrepancy IS NOT NULL`;
+}
+
+/** Its receipts stay without this money. Not while a worker has it, which may be refunding one of them. @returns whether it was written */
+export async function keepReceipts(tx: Statements, paymentId: string): Promise<boolean> {
+  const kept = await tx.$executeRaw`
+    UPDATE payments SET receipt_kept_at = now(), due_at = now(), news = news + 1, updated_at = now()
+     WHERE id = ${paymentId} AND (lease_until IS NULL OR lease_until < now())`;
+  return kept > 0;
 }
 
 /** The money of a refund's receipt. `waiting`: until that is registered. */

@@ -145,6 +145,7 @@ export class PaymentRepository {
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
              p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.alternatives, p.failures, p.news, p.created_at, p.state_since, p.hinted_at, p.accepted_difference,
+             p.receipt_kept_at IS NOT NULL AS is_receipt_kept,
              clock_timestamp() AS now, r.status AS receipt_status, r.trace_parent, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
              CASE WHEN r.status = 'registered' THEN ${REFUNDED_AHEAD} > 0 ELSE false END AS is_refunded_ahead,
