@@ -1,8 +1,7 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
 import { archiveOf, daysKept, LEAVING_TABLES, type KeepDays, type RunStatement } from '#ledger';
-import { Metrics, Periodic, type Logger } from '#runtime';
-import { FreshReading } from '../fresh-reading.js';
+import { FreshReading, Metrics, Periodic, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';

@@ -1,8 +1,7 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
 import { archiveOf, readPartitions, type PartitionReading, type RunStatement } from '#ledger';
-import { Metrics, Periodic, type Logger } from '#runtime';
-import { FreshReading } from '../fresh-reading.js';
+import { FreshReading, Metrics, Periodic, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import { eventsKeepDays, type RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';

@@ -1,7 +1,6 @@
 import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
-import type { Logger, Metrics } from '#runtime';
-import { FreshReading } from '../fresh-reading.js';
+import { FreshReading, type Logger, type Metrics } from '#runtime';
 
 /** A lane's length is counted no further than this. */
 const MAX_COUNTED = 1_000;

@@ -1,6 +1,5 @@
 import type { Backlog } from '#ledger';
-import type { Clock, Logger, Metrics } from '#runtime';
-import { FreshReading } from '../fresh-reading.js';
+import { FreshReading, type Clock, type Logger, type Metrics } from '#runtime';
 
 const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
   ['lanes_unknown_receipts', 'Receipts that wait for an operator, of all lanes but those of sandboxes', 'unknown'],

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PROVIDERS, type CallOutcome, type InboundAnswer, type ProviderCall, type ProviderCode } from '#payments';
-import { Metrics } from '#runtime';
+import { FreshReading, Metrics, type Logger } from '#runtime';
 
 /**
  * How a provider's call to us ended. `unknown_source`: its address is none of the account's. `held_back`: too many wrong passwords came
@@ -51,6 +51,24 @@ export class PaymentMetrics {
   wasCalled(provider: ProviderCode, outcome: InboundOutcome): void {
     this.inbound.inc({ provider, outcome });
   }
+}
+
+/** Shown by every gateway: take the maximum. NaN while the database does not answer, as a scrape must not fail with it. */
+export function observeForPerson(metrics: Metrics, count: () => Promise<number>, logger: Logger): void {
+  const logged = (): Promise<number | null> =>
+    count().catch((error: unknown) => {
+      logger.warn({ err: error }, 'payments not counted for metrics');
+      return null;
+    });
+  const reading = new FreshReading(logged);
+  metrics.gauge(
+    {
+      name: 'payments_for_person',
+      help: 'Payments that a person has to decide on, but for those of sandboxes, counted up to 1 000',
+      together: 'max',
+    },
+    async (gauge) => gauge.set((await reading.get()) ?? Number.NaN),
+  );
 }
 
 /** Each protocol has its own words for a key that is wrong. */

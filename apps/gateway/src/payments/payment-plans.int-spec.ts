@@ -4,6 +4,7 @@ import type { PrismaService } from '#database';
 import { createTestDatabase, planOf, recorded, superuserOf, testClient, type TestDatabase } from '#database/testing';
 import { DueComparisons, endedInTurn, heldInTurn } from './due-comparisons.js';
 import { disagreementsOf } from './reconciliation.js';
+import { countForPerson } from './repository/payments-for-person.js';
 import { PaymentRouting } from './routing/payment-routing.js';
 import { SettlementRepository } from './settlement/settlement.repository.js';
 
@@ -43,6 +44,7 @@ beforeAll(async () => {
      SELECT 'stl_' || lpad(n::text, 10, '0'), 'mer_' || n % 1000, 'pac_' || n % 1000, 'payme', 'csv', '2026-01-01', '2026-01-01', '{}'
        FROM generate_series(1, 20000) AS n`,
   );
+  await client.query(`UPDATE payments SET awaits_operator = true WHERE id <= 'pay_0000000005'`);
   await client.query('VACUUM ANALYZE');
 });
 afterAll(async () => {
@@ -84,6 +86,8 @@ test.each([
     101,
   ],
   ['disagreements of a merchant', disagreementsOf('mer_7', { limit: 100, afterId: null }), 2_000],
+  // Half of all are held, each hundredth waits for its worker, and the five of the test wait for a person.
+  ['what waits for a person', recorded((prisma) => countForPerson(prisma)), 10],
   [
     'the rules of a merchant',
     recorded((prisma) => new PaymentRouting(prisma, {} as never, {} as never).find('mer_7')),

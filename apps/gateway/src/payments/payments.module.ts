@@ -1,10 +1,12 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { Metrics, type Logger } from '#runtime';
 import { ScratchModule } from '../goods/sheets/scratch.module.js';
 import { LimitsModule } from '../access/limits/limits.module.js';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
 import type { GatewaySettings } from '../settings.js';
-import { SETTINGS_TOKEN } from '../tokens.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { ProviderAccountsController } from './accounts/provider-accounts.controller.js';
 import { TestConnection } from './accounts/test-connection.js';
@@ -36,7 +38,8 @@ import { UnsignedHints } from './inbound/unsigned-hints.js';
 import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
-import { PaymentMetrics } from './payment-metrics.js';
+import { observeForPerson, PaymentMetrics } from './payment-metrics.js';
+import { countForPerson } from './repository/payments-for-person.js';
 import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
 import { PaymentWorker } from './payment-worker.js';
 import { PaymentRepository } from './repository/payment.repository.js';
@@ -128,4 +131,14 @@ import { SearchPayments } from './search-payments.js';
   ],
   exports: [CollectPayment, PaymentWorker, PreparePayment],
 })
-export class PaymentsModule {}
+export class PaymentsModule implements OnModuleInit {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly prisma: PrismaService,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onModuleInit(): void {
+    observeForPerson(this.metrics, () => countForPerson(this.prisma), this.logger);
+  }
+}

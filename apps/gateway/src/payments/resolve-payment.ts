@@ -10,7 +10,14 @@ import { PaymentRepository, type PaymentChange } from './repository/payment.repo
 import { PaymentWorker } from './payment-worker.js';
 import { FURTHER_RECEIPTS, REFUNDED_AHEAD, receiptsOf, statusOfAll, type ReceiptsOf } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
-import { acceptDifference, finishParts, keepDocument, keepReceipts, makeDue, tryAnew } from './repository/payment-writes.js';
+import {
+  acceptDifference,
+  finishParts,
+  keepDocument,
+  keepReceipts,
+  makeDue,
+  tryAnew,
+} from './repository/payment-writes.js';
 
 /**
  * `part_refunded`: the part that was being given back, or whose receipt was refunded without it, is back, the rest is still taken. `accepted`: what the provider says differently, or
@@ -204,13 +211,12 @@ function refuseUnlessManual(row: Locked, outcome: MovingOutcome): void {
 
 /** A registered receipt has no money, and the gateway has not been able to refund it. */
 function refuseUnlessLeftOver(row: Locked): void {
-  const { state, is_receipt_kept: isKept, is_old: isOld, awaits_operator: isWaiting } = row;
+  const { state, is_receipt_kept: isKept } = row;
   const isWithout = isWithoutMoney(state) || state === 'capture_refused';
   const isLeftOver = isWithout && receiptsOf(row).some(({ status }) => status === 'registered') && !isKept;
   if (!isLeftOver) throw new Problem('payment_not_manual', 'Nothing is shown that could be accepted.');
-  if (isWaiting || isOld) return;
-  const detail = `The payment is ${state}: the gateway refunds its receipt; a person may say that it stays after ${String(UNKNOWN_MINUTES)} minutes.`;
-  throw new Problem('payment_not_manual', detail);
+  if (row.awaits_operator) return;
+  throw new Problem('payment_not_manual', `The payment is ${state}: the gateway refunds its receipt.`);
 }
 
 /** Parts are back only where some were to be given back. */

@@ -102,8 +102,8 @@ export class SagaWork {
 
   private async refundSale(facts: PaymentFacts): Promise<Progress> {
     if ((await this.refunds.execute(facts)) === 'begun') return GO_ON;
-    // Reconciliation names it, a person mends it.
-    return { kind: 'rest', afterMs: retrySchedule(facts.state).lastMs };
+    // A person mends it, or says that the receipt stays; until then the register may be back.
+    return { kind: 'rest', afterMs: retrySchedule(facts.state).lastMs, for: 'operator' };
   }
 }
 

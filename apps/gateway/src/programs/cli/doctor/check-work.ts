@@ -2,6 +2,7 @@ import { apiKeyOwner, type PrismaService } from '#database';
 import { OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
 import { countUnknown } from '#ledger';
 import { open, type Keyring } from '#secrets';
+import { countForPerson, MOST_FOR_PERSON } from '../../../payments/repository/payments-for-person.js';
 import { judged, well, type Finding } from './finding.js';
 
 interface WorkRow {
@@ -10,7 +11,6 @@ interface WorkRow {
   oldest: number | null;
   unsent: number;
   held: boolean;
-  payments: number;
   disabled: number;
 }
 
@@ -27,7 +27,6 @@ async function readWork(database: PrismaService): Promise<WorkRow> {
              WHERE NOT starts_with(device_id, 'dev_test_')) AS oldest,
            unsent_of_live(now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_COUNTED}::int) AS unsent,
            EXISTS (SELECT FROM database_identity WHERE lanes_held_at IS NOT NULL) AS held,
-           (SELECT count(*)::int4 FROM (SELECT FROM payments WHERE awaits_operator LIMIT ${MAX_COUNTED}) p) AS payments,
            (SELECT count(*)::int4 FROM webhook_endpoints WHERE disabled_at IS NOT NULL AND deleted_at IS NULL
                AND disabled_at > now() - interval '7 days') AS disabled`;
   if (!row) throw new Error('the database returned nothing');
@@ -38,6 +37,7 @@ async function readWork(database: PrismaService): Promise<WorkRow> {
 export async function checkWork(database: PrismaService, keyring: Keyring): Promise<Finding[]> {
   const row = await readWork(database);
   const unknown = await countUnknown(database, MAX_COUNTED);
+  const payments = await countForPerson(database);
   return [
     registersFinding(row.states ?? {}),
     row.held
@@ -77,11 +77,11 @@ export async function checkWork(database: PrismaService, keyring: Keyring): Prom
     judged(
       {
         check: 'payments',
-        found: `${String(row.payments)} wait for a person`,
-        advice: 'GET /v1/operator/payments: compare each with its provider.',
+        found: `${String(payments)} wait for a person`,
+        advice: 'docs/alarms.md, "PaymentsForPerson": each is decided on, after a comparison with its provider.',
       },
-      row.payments,
-      { warn: 1, bad: MAX_COUNTED },
+      payments,
+      { warn: 1, bad: MOST_FOR_PERSON },
     ),
     judged(
       {
