@@ -51,6 +51,25 @@ describe('definitive codes', () => {
     expect(decideRefusal(other, false)).toMatchObject({ kind: 'device_refused' });
   });
 
+  test('F-003 about the lifetime sums speaks of the document: they never shrink, and smaller receipts wait behind it', () => {
+    const full = { code: 'F-003', message: 'no', details: { reason: 'sums_full' } };
+    const rejected = { kind: 'rejected', rejection: { code: 'F-003', rule: null, detail: 'no', line: null } };
+    expect(decideRefusal(full, false)).toEqual(rejected);
+    expect(decideRepeat({ baseline: KEYED, isRefund: false }, refused('F-003', full))).toEqual({
+      kind: 'refused',
+      outcome: rejected,
+    });
+  });
+
+  test.each(['memory_full', 'shift_memory_full', 'unsent_too_old', 'clock_behind'])(
+    'F-003, %s: speaks of the module, which may change: the receipt waits',
+    (reason) => {
+      const refusal = { code: 'F-003', message: 'no', details: { reason } };
+      expect(decideRefusal(refusal, false)).toMatchObject({ kind: 'device_refused', state: 'blocked' });
+      expect(decideRefusal(refusal, true)).toMatchObject({ kind: 'device_refused', state: 'blocked' });
+    },
+  );
+
   test('F-005 on a refund speaks of the refund: rejected', () => {
     expect(decideRefusal({ code: 'F-005', message: 'no' }, true)).toMatchObject({ kind: 'rejected' });
     const exceeds = { code: 'F-005', message: 'no', details: { reason: 'refund_exceeds_sales' } };

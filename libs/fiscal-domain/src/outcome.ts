@@ -120,7 +120,7 @@ export function decideRefusal(
   isRefund: boolean,
 ): Outcome {
   const { code, message } = refused;
-  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && isOfDocument(refused.details, isRefund))) {
+  if (DOCUMENT_CODES.has(code) || isOfDocument(code, refused.details, isRefund)) {
     const rejection = { code, rule: refused.rule ?? null, detail: message, line: lineOf(refused.details) };
     return { kind: 'rejected', rejection };
   }
@@ -293,13 +293,15 @@ function kindIn(value: unknown): unknown {
 }
 
 /**
- * What F-005 speaks of, by the module's own reason: no other state of the module would change what is wrong with the paid sum, the
- * next shift takes what a full one does not. Without a known reason it is the refund, or the module.
+ * What F-003 and F-005 speak of, by the module's own reason. No other state of the module would change what is wrong with the paid sum;
+ * lifetime sums never shrink, so what they have no room for would hold up every smaller receipt behind it for ever. The next shift takes
+ * what a full one does not. Without a known reason F-003 is the module, F-005 the refund or the module.
  */
-function isOfDocument(details: unknown, isRefund: boolean): boolean {
+function isOfDocument(code: string, details: unknown, isRefund: boolean): boolean {
   const reason = typeof details === 'object' && details !== null && 'reason' in details ? details.reason : null;
-  if (reason === 'payment_mismatch') return true;
-  return isRefund && reason !== 'shift_full';
+  if (code === 'F-003') return reason === 'sums_full';
+  if (code !== 'F-005') return false;
+  return reason === 'payment_mismatch' || (isRefund && reason !== 'shift_full');
 }
 
 /** A server's own word, in whatever form: it has read no document. Beside a success it contradicts itself. */
