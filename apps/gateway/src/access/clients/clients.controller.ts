@@ -1,5 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query, Req } from '@nestjs/common';
+import { Takes } from '#runtime';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
+import { optionalBody } from '../../http/optional-body.js';
 import { ownId } from '../../http/own-id.js';
 import type { Page } from '../../http/paging.js';
 import { Scopes, StepUp } from '../../http/scopes.js';
@@ -60,12 +62,13 @@ export class ClientsController {
   @Post(':id/secret')
   @StepUp()
   @HttpCode(200)
+  @Takes(RotateSecretBody)
   rotate(
     @CurrentAdministrator() administrator: Administrator,
     @Param('id') id: string,
-    @Body() body: RotateSecretBody,
+    @Req() { body }: { body?: unknown },
   ): Promise<ClientWithSecretView> {
-    return this.rotateSecret.execute(administrator, ownId('cli', id, 'client'), body);
+    return this.rotateSecret.execute(administrator, ownId('cli', id, 'client'), optionalBody(body, RotateSecretBody));
   }
 
   @Post(':id/disable')

@@ -189,6 +189,14 @@ test('a new secret beside the old one, for as long as was asked', async () => {
     expect((await rotate({ overlap_seconds })).status).toBe(422);
 });
 
+test('a new secret asks for no body: the one before stays good for a day', async () => {
+  const client = await make();
+  const { status, body } = await ask('POST', `/v1/clients/${client.id}/secret`);
+  expect([status, body['client_secret']]).toEqual([200, expect.stringMatching(/^fgw_cs_/)]);
+  const overlapMs = Date.parse(String(body['previous_secret_expires_at'])) - Date.now();
+  expect(Math.abs(overlapMs - 86_400_000)).toBeLessThan(120_000);
+});
+
 test('403 for a grant that the caller does not hold itself', async () => {
   const created = await ask('POST', '/v1/clients', { ...BODY, scopes: ['receipts:read', 'operator:resolve'] });
   const error = { pointer: '/scopes/1', code: 'scope_not_held' };

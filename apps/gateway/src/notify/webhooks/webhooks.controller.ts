@@ -1,5 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req } from '@nestjs/common';
+import { Takes } from '#runtime';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
+import { optionalBody } from '../../http/optional-body.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
 import { Scopes, StepUp } from '../../http/scopes.js';
@@ -54,8 +56,9 @@ export class WebhooksController {
   @Post('callbacks/rotate-secret')
   @StepUp()
   @HttpCode(200)
-  rotateCallbackSecret(@CurrentCaller() caller: Caller, @Body() body: RotateSecretBody): Promise<NewSecretView> {
-    return this.webhooks.rotateCallbackSecret(caller, body);
+  @Takes(RotateSecretBody)
+  rotateCallbackSecret(@CurrentCaller() caller: Caller, @Req() { body }: { body?: unknown }): Promise<NewSecretView> {
+    return this.webhooks.rotateCallbackSecret(caller, optionalBody(body, RotateSecretBody));
   }
 
   @Get(':id')
@@ -82,12 +85,13 @@ export class WebhooksController {
   @Post(':id/rotate-secret')
   @StepUp()
   @HttpCode(200)
+  @Takes(RotateSecretBody)
   rotateSecret(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
-    @Body() body: RotateSecretBody,
+    @Req() { body }: { body?: unknown },
   ): Promise<NewSecretView> {
-    return this.webhooks.rotateSecret(caller, ownId('whk', id, 'webhook'), body);
+    return this.webhooks.rotateSecret(caller, ownId('whk', id, 'webhook'), optionalBody(body, RotateSecretBody));
   }
 
   @Post(':id/test')

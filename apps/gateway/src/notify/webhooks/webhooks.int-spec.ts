@@ -257,6 +257,16 @@ test('secrets change with two signatures, and with none left over when asked so'
   expect(() => verify(there.received[1]!, rotated.secret)).toThrow();
 });
 
+test('a new secret asks for no body', async () => {
+  const hook = await webhook((await receiver()).url);
+  for (const path of [`/${hook.id}/rotate-secret`, '/callbacks/rotate-secret']) {
+    const { status, body } = await ask('POST', path);
+    expect([status, body['secret']]).toEqual([200, expect.stringMatching(/^whsec_/)]);
+    const wrong = await ask('POST', path, { body: { overlap: 1 } });
+    expect([wrong.status, wrong.body['code']]).toEqual([422, 'unknown_field']);
+  }
+});
+
 test('another origin gets a new secret, shown once, and no signature by the one before; another path keeps it', async () => {
   const [there, elsewhere] = [await receiver(), await receiver()];
   const hook = await webhook(there.url);
