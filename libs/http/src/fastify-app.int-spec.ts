@@ -214,6 +214,18 @@ test.each(['GET /v1/address', 'GET /nowhere', 'POST /v1/sums', 'GET /healthz'])(
   },
 );
 
+test.each(['GET /v1/address', 'GET /nowhere', 'POST /v1/sums', 'GET /healthz'])(
+  '400 without a Host header, which only HTTP/1.0 leaves out: %s',
+  async (line) => {
+    expectRawProblem(
+      await rawExchange(base.port, `${line} HTTP/1.1\r\nConnection: close\r\n\r\n`),
+      400,
+      'malformed_request',
+    );
+    expect(await rawExchange(base.port, `${line} HTTP/1.0\r\n\r\n`)).not.toContain('Host header');
+  },
+);
+
 test('bytes that never become a request', async () => {
   expectRawProblem(
     await rawExchange(base.port, 'GET /v1 HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n'),

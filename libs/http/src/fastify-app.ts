@@ -15,7 +15,7 @@ import { Problem } from '#problems';
 import { OwedAnswers } from './owed-answers.js';
 import { HttpProblem } from './problem-answer.js';
 import { closePromptly } from './prompt-closing.js';
-import { hasSeveralHosts } from './raw-headers.js';
+import { hostFault } from './raw-headers.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
@@ -89,6 +89,8 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
       headersTimeout: Math.min(requestTimeout, 10_000),
       // Node checks for slow requests this often.
       connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
+      // Refused by our own hook: Node would answer an empty 400, without a problem and without a request id.
+      requireHostHeader: false,
     },
     trustProxy: trustProxy.length > 0 ? trustProxy : false,
     genReqId: (request: IncomingMessage) => requestIdOf(request.headers),
@@ -130,8 +132,9 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
       sendProblem(reply, new Problem('shutting_down'), request.id);
       return;
     }
-    if (hasSeveralHosts(request.raw.rawHeaders)) {
-      sendProblem(reply, new Problem('malformed_request', 'Send one Host header.'), request.id);
+    const fault = hostFault(request.raw);
+    if (fault !== null) {
+      sendProblem(reply, new Problem('malformed_request', fault), request.id);
       return;
     }
     const encoding = request.headers['content-encoding'];

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 /**
  * Whether a request has more than one Host header. RFC 9112 §3.2 wants it refused: a proxy in front may have
  * judged by the other one. Node keeps the first and hides the rest.
@@ -10,4 +12,10 @@ export function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
   return hosts > 1;
+}
+
+/** Why a request's Host cannot be taken, in words for its sender; HTTP/1.0 knows none. Null when nothing is wrong. */
+export function hostFault({ rawHeaders, headers, httpVersion }: IncomingMessage): string | null {
+  const isMissing = headers.host === undefined && httpVersion === '1.1';
+  return isMissing || hasSeveralHosts(rawHeaders) ? 'Send one Host header.' : null;
 }
