@@ -286,7 +286,7 @@ const CREATE_HEADERS = [
   {
     ...{ name: 'Idempotency-Key', in: 'header', required: false },
     description: 'The same key and body answer with what the first request made. Kept for the life of the receipt.',
-    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x21-\x7E]+$` },
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x20-\x7E]+$` },
   },
   {
     ...{ name: 'Prefer', in: 'header', required: false },
