@@ -22,7 +22,7 @@ const MESSAGES: Readonly<Record<ModuleRefusalReason, string>> = {
   shift_not_open: 'The shift is not open: open it with POST /z-report/open',
   memory_full: 'The module holds as many unsent documents as fit: send them with POST /receipts/send-unsent',
   shift_memory_full: 'The module has used all the shifts of its life',
-  sums_full: 'The lifetime sums of the module are full',
+  sums_full: 'The lifetime sums of the module have no room for this document',
   clock_behind: 'The clock is behind the last operation of the module',
   unsent_too_old: 'The oldest unsent document is older than 48 hours: send it with POST /receipts/send-unsent',
   shift_already_open: 'The shift is already open',
