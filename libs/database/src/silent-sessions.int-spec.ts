@@ -4,6 +4,7 @@ import { isDatabaseUnavailable, isNotSent } from '#runtime';
 import { freePorts } from '../../runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../test/system/tcp-proxy.js';
 import { Prisma } from './generated/client.js';
+import { PageReader } from './page-reader.js';
 import { PrismaService } from './prisma.service.js';
 import { createTestDatabase, type TestDatabase } from './testing/index.js';
 
@@ -180,4 +181,25 @@ test('the server ends what a client left behind: a transaction that does nothing
            current_setting('lock_timeout') AS lock, current_setting('tcp_user_timeout') AS unacknowledged,
            current_setting('tcp_keepalives_idle') AS keepalive`);
   expect(settings).toEqual({ idle: '5s', statement: '1s', lock: '400ms', unacknowledged: '8000', keepalive: '5' });
+});
+
+test.each([
+  ['a password that was changed', (url: URL) => (url.password = 'other')],
+  ['a role that may not log in any more', (url: URL) => (url.username = 'fiscal_app_tenant')],
+  ['a database that is being put back', (url: URL) => (url.pathname = '/dropped')],
+  ['a server without TLS', (url: URL) => url.searchParams.set('sslmode', 'require')],
+])('%s: no connection, for all who ask', async (_name, spoil) => {
+  const url = new URL(database.url);
+  spoil(url);
+  const settings = { databaseUrl: url.href, applicationName: 'refused', pageSize: 1 };
+  const refused = new PrismaService({ url: url.href, applicationName: 'refused', ...SETTINGS });
+  const asked = [
+    refused.queryHot(Prisma.sql`SELECT 1`),
+    refused.$queryRaw`SELECT 1`,
+    refused.merchant.count(),
+    refused.$transaction((tx) => tx.merchant.count()),
+    PageReader.open({ ...settings, idleTimeoutMs: 1_000, statementTimeoutMs: 1_000 }, () => Prisma.sql`SELECT 1`),
+  ].map(judged);
+  expect(await Promise.all(asked)).toEqual(asked.map(() => ({ unavailable: true, notSent: true })));
+  await refused.$disconnect();
 });

@@ -23,6 +23,20 @@ export class ConnectionLost extends Error {
   }
 }
 
+/**
+ * No connection could be made, or none was free in time: nothing of a statement has left the process. Whatever the reason is (no network, a
+ * certificate that has ended, a password that was changed, a database that is being put back), it is the operator's to mend and no caller's,
+ * who may come again; the reason is the cause.
+ */
+export class NotConnected extends Error {
+  override readonly name = 'NotConnected';
+
+  constructor(cause: Error) {
+    // In words of its own: Prisma's adapter knows some errors by what they say.
+    super(`No connection to PostgreSQL: ${cause.message}`, { cause });
+  }
+}
+
 /** Between the server's end of a statement and the client's: its error is on the way. */
 const ANSWER_MS = 500;
 
@@ -83,6 +97,20 @@ export class WatchedClient extends pg.Client {
   /** Whether an answer is expected. */
   get isBusy(): boolean {
     return this.busy;
+  }
+
+  /** Overloaded in `pg`, too: by a callback or a promise. */
+  override connect(...call: unknown[]): never {
+    const [callback] = call;
+    if (typeof callback === 'function') {
+      const answer = (error: Error | null): void => {
+        (callback as (error: Error | null, client: this) => void)(error && new NotConnected(error), this);
+      };
+      return super.connect(answer) as never;
+    }
+    return super.connect().catch((error: Error) => {
+      throw new NotConnected(error);
+    }) as never;
   }
 
   /** Overloaded in `pg`: the result of a call is what its caller knows it to be. */

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { scopedMerchant } from './merchant-scope.js';
 import { sessionConfig, type SessionSettings } from './session.js';
-import { WatchedClient, type WatchedConfig } from './watched-client.js';
+import { NotConnected, WatchedClient, type WatchedConfig } from './watched-client.js';
 
 export interface PoolSettings extends SessionSettings {
   size: number;
@@ -18,20 +18,9 @@ export class PoolExhausted extends Error {
   }
 }
 
-/**
- * No connection could be made, or none was free in time: nothing of the statement has left the process. Errors of the server and of
- * the network, which have a code, stay what they are.
- */
-export class NotConnected extends Error {
-  override readonly name = 'NotConnected';
-
-  constructor(cause: Error) {
-    super(cause.message, { cause });
-  }
-}
-
+/** What the pool itself says, of a connection that was not free or not made in time, has no class. */
 function named(error: Error): Error {
-  return 'code' in error ? error : new NotConnected(error);
+  return error instanceof NotConnected ? error : new NotConnected(error);
 }
 
 function scoped(client: pg.PoolClient, merchantId: string | null): pg.PoolClient {
