@@ -99,6 +99,7 @@ export type ModuleRefusalReason =
   | 'shift_memory_full'
   | 'sums_full'
   | 'clock_behind'
+  | 'disk_full'
   | 'unsent_too_old'
   | 'payment_mismatch'
   | 'refund_exceeds_sales'

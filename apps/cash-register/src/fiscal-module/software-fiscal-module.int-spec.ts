@@ -130,6 +130,20 @@ describe('the software fiscal module', () => {
     });
   });
 
+  test('a full disk is a refusal with its reason: nothing was registered, and it goes on once there is room', async () => {
+    start();
+    await recording.software.openShift();
+    // What SQLite may not make longer, it finds full.
+    recording.change('PRAGMA max_page_count = 1');
+    const wide = documentOf({ items: documentOf().items.map((item) => ({ ...item, name: 'x'.repeat(200_000) })) });
+    expect(await recording.register(wide)).toMatchObject({ kind: 'refused', code: 'F-003', reason: 'disk_full' });
+    expect(await recording.software.closeShift()).toMatchObject({ reason: 'shift_empty' });
+    recording.change('PRAGMA max_page_count = 1000000');
+    expect(await recording.register(wide)).toMatchObject({ kind: 'registered', registration: { seq: 1 } });
+    recording.restart();
+    expect(await recording.register(documentOf())).toMatchObject({ registration: { seq: 2 } });
+  });
+
   describe('a payment that is not what the document comes to', () => {
     const outcomes = async (
       types: readonly ReceiptType[],

@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes, randomInt, type KeyObject } from 'node:cr
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compactToIsoBasic, OFD_FUSE_MS, paymentGap, SHIFT_DOCUMENT_LIMIT, tashkentCompact } from '#fiscal-domain';
 import type { Clock } from '#runtime';
-import { inTransaction, type Sqlite } from '../journal/database.js';
+import { inTransaction, isDiskFull, type Sqlite } from '../journal/database.js';
 import type { Journal } from '../journal/journal.js';
 import {
   addSums,
@@ -242,11 +242,24 @@ export class SoftwareFiscalModule implements port.FiscalModule {
       const refused = this.fault() ?? check() ?? this.fuse();
       if (refused) return refused;
       const timeMs = await this.nextOperationMs();
-      return timeMs === null ? refusal('clock_behind', { lastOperationMs: this.state.lastOperationMs }) : act(timeMs);
+      if (timeMs === null) return refusal('clock_behind', { lastOperationMs: this.state.lastOperationMs });
+      return this.unlessDiskIsFull(() => act(timeMs));
     };
     const result = this.tail.then(run);
     this.tail = result.catch(() => undefined);
     return result;
+  }
+
+  /** Every operation writes its time: where what was read back has the one of before, nothing was done, which the caller may know. */
+  private unlessDiskIsFull<T>(act: () => T): T | port.ModuleRefusal {
+    const { lastOperationMs } = this.state;
+    try {
+      return act();
+    } catch (error) {
+      if (!isDiskFull(error) || this.state.lastOperationMs !== lastOperationMs) throw error;
+      this.options.onFault?.(error);
+      return refusal('disk_full');
+    }
   }
 
   private fuse(): port.ModuleRefusal | null {

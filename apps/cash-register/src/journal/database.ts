@@ -106,6 +106,11 @@ function sentenceFor(folder: string, error: unknown): string {
   return `The data folder ${folder} cannot be used: ${reason}.`;
 }
 
+/** No room for what had to be written. Other errors of the disk may come after it was. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === 'SQLITE_FULL';
+}
+
 interface TransactionStatements {
   begin: Database.Statement;
   commit: Database.Statement;

@@ -42,6 +42,11 @@ const REASONS = {
     'Kassa soati oxirgi chekdan orqada: vaqtni to‘g‘rilang.',
     'The clock is behind the last receipt: correct the time.',
   ],
+  reason_disk_full: [
+    'Диск кассы заполнен: освободите место.',
+    'Kassa diski to‘lgan: joy bo‘shating.',
+    'The register’s disk is full: make room on it.',
+  ],
   reason_unsent_too_old: [
     'Самый старый неотправленный чек старше 48 часов: сначала отправьте его в ОФД.',
     'Eng eski yuborilmagan chek 48 soatdan oshgan: avval uni OFDga yuboring.',
