@@ -113,12 +113,17 @@ export class WatchModule implements OnModuleInit, OnApplicationBootstrap, Before
 }
 
 /** How often each part polls for what is due; what is due stands in the database. */
-function roundsOf({ poller, keeper, ofd, failover }: Watch, renumber: RenumberEvents, logger: Logger): Periodic[] {
+function roundsOf(
+  { poller, keeper, ofd, failover, dueTimes }: Watch,
+  renumber: RenumberEvents,
+  logger: Logger,
+): Periodic[] {
   return [
     { name: 'health polls', everyMs: 500, run: () => poller.beginDue() },
     { name: 'closing of shifts', everyMs: 2_000, run: () => keeper.poll() },
     { name: 'OFD watch', everyMs: 2_000, run: () => ofd.poll() },
     { name: 'failover', everyMs: 1_000, run: () => failover.poll() },
+    { name: 'due times ahead', everyMs: 60_000, run: () => dueTimes.setRight() },
     { name: 'numbers of a copy’s events', everyMs: 5_000, run: () => renumber.run() },
   ].map((work) => new Periodic({ ...work, isOnBeat: true }, logger));
 }

@@ -1,6 +1,7 @@
 import type { PrismaService } from '#database';
 import type { Clock, Logger } from '#runtime';
 import type { SqlNow } from './database-now.js';
+import { DueTimesAhead, type LongestWaits } from './due-times-ahead.js';
 import { Failover } from './failover/failover.js';
 import { FailoverRepository } from './failover/failover.repository.js';
 import { HealthPoller } from './health/health-poller.js';
@@ -48,12 +49,16 @@ export interface Watch {
   ofd: OfdWatch;
   failover: Failover;
   shiftTasks: ShiftTasks;
+  dueTimes: DueTimesAhead;
 }
 
 /** Of the time between two polls: half of what it varies by anyway. */
 const POLLED_EARLY = 0.1;
 /** Far below the lease of a poll (health-poller.ts): one that is under way has a due time as well. */
 const POLLED_EARLY_AT_MOST_MS = 10_000;
+/** After a long silence a register is polled five times as seldom (poll-device.ts). */
+const LONGEST_POLL_FACTOR = 7;
+const LEASES_MS = 300_000;
 /** Calls to registers at the same time that hold a lane: closes, and resends, which wait for dead OFD servers. */
 const CLOSES = 50;
 const RESENDS = 50;
@@ -77,5 +82,11 @@ export function joinWatch(world: WatchWorld, settings: WatchSettings, tools: Wat
     ofd: new OfdWatch(receipts, resender, { concurrency: RESENDS }, logger),
     failover: new Failover(new FailoverRepository(prisma, now), ring, logger),
     shiftTasks: new ShiftTasks(lanes, closer, poller),
+    dueTimes: new DueTimesAhead(prisma, now, longestWaits(settings), logger),
   };
+}
+
+/** Above all jitters and leases; one that is set right without need costs a poll. */
+function longestWaits({ pollEveryMs, resendEveryMs }: WatchSettings): LongestWaits {
+  return { pollMs: LONGEST_POLL_FACTOR * pollEveryMs + LEASES_MS, resendMs: 2 * resendEveryMs + LEASES_MS };
 }

@@ -128,6 +128,7 @@ export {
   saveReading,
   SETTLE_GRACE_SECONDS,
   settleFirstWhereProven,
+  waitAnew,
   wakeLane,
   wakeLanes,
   wakeWaitingLane,

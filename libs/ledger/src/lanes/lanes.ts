@@ -15,6 +15,9 @@ export interface LastKnown {
 /** How long others keep off after the settle time of a relay that may only be late. */
 export const SETTLE_GRACE_SECONDS = 10;
 
+/** A clock that is adjusted by less makes no wait longer than it may be anyway. */
+const NOTICED_FROM = '5 s';
+
 /** Sets the lane's due time on the database's clock. */
 export async function postponeLane(
   database: Statements,
@@ -126,6 +129,17 @@ export async function wakeLane(tx: Statements, deviceId: string): Promise<void> 
   await tx.$executeRaw`
     UPDATE lanes SET due_at = NULL, due_reason = NULL, failures = 0, updated_at = now()
      WHERE device_id = ${deviceId} AND settling_relay IS NULL`;
+}
+
+/**
+ * Lanes whose wait began in the future, by a clock of the database that has been set back since, begin it now: none is shortened.
+ * @returns how many
+ */
+export function waitAnew(database: Statements): Promise<number> {
+  return database.$executeRaw`
+    UPDATE lanes SET due_at = now() + (due_at - updated_at), settle_until = now() + (settle_until - updated_at), updated_at = now()
+     WHERE device_id IN (SELECT device_id FROM lanes WHERE due_at IS NOT NULL AND updated_at > now() + ${NOTICED_FROM}::interval
+                            FOR NO KEY UPDATE SKIP LOCKED)`;
 }
 
 /** A lane that waits because its register was away is due now. @returns whether it waited */
