@@ -111,7 +111,14 @@ export { holdCopied, lockRestore, type HeldReceipt, type RunStatement } from './
 export { recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
 export type { Intent, Opened } from './attempts/open.js';
 export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';
-export { closeParked, giveBackHeld, noteCounters, releaseCompared, sendAgain } from './attempts/resolve.js';
+export {
+  closeParked,
+  giveBackHeld,
+  noteCounters,
+  rejectUnregistered,
+  releaseCompared,
+  sendAgain,
+} from './attempts/resolve.js';
 export { isHeld, LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
 export {
   baselineOf,

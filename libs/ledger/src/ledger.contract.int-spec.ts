@@ -149,6 +149,12 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
       await ledger.writeReceiptEvent(prisma, receiptId, 'accepted', {});
     }
   },
+  rejectUnregistered: async ({ receiptId, attemptId }) => {
+    const rejection = { code: 'receipt_refused', rule: null, detail: 'gone', line: null };
+    await ledger.closeParked(prisma, attemptId, { state: 'not_registered', resolution: {} });
+    if (await ledger.rejectUnregistered(prisma, receiptId, rejection))
+      await ledger.writeReceiptEvent(prisma, receiptId, 'rejected', { rejection });
+  },
   registerByOperator: async ({ receiptId, attemptId }) => {
     const named = { ...FISCAL, verificationUrl: null, registeredAt: AT };
     if (await ledger.closeParked(prisma, attemptId, { state: 'registered', resolution: {} })) {

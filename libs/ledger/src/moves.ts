@@ -38,8 +38,9 @@ export const RECEIPT_MOVES = [
   // Its register's module was replaced, or is met by the relay for the first time since (docs/adr/0016-adopting-a-module.md), or the database was
   // put back from a copy (docs/adr/0053-compared-after-restore.md): what an earlier attempt left there cannot be found by its key.
   { from: 'accepted', to: 'unknown', by: ['operator', 'relay', 'restore'], event: 'unknown' },
-  // Nothing was sent: its register no longer takes what it must not lose (docs/adr/0046-fiscal-fields.md).
-  { from: 'accepted', to: 'rejected', by: ['relay'], event: 'rejected' },
+  // Nothing was sent: its register no longer takes what it must not lose (docs/adr/0046-fiscal-fields.md). Or a person, who had it sent again to a
+  // register that is gone.
+  { from: 'accepted', to: 'rejected', by: ['relay', 'operator'], event: 'rejected' },
   { from: 'sending', to: 'registered', by: ['relay'], event: 'registered' },
   { from: 'sending', to: 'rejected', by: ['relay'], event: 'rejected' },
   // Only when it is proven that the register did not register it.
@@ -48,7 +49,7 @@ export const RECEIPT_MOVES = [
   // By an answer that came late, or by a person who read it from the register.
   { from: 'unknown', to: 'registered', by: ['relay', 'operator'], event: 'registered' },
   { from: 'unknown', to: 'accepted', by: ['operator', 'restore'], event: 'accepted' },
-  // Legal, and reserved for a person's decision; no statement makes it yet.
+  // A person says that no register has it and that none shall get it: its own is gone.
   { from: 'unknown', to: 'rejected', by: ['operator'], event: 'rejected' },
 ] as const satisfies readonly Move<ReceiptStatus>[];
 

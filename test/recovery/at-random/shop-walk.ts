@@ -208,7 +208,7 @@ export class ShopWalk {
       const document = this.shop.judge.documentOf(receipt);
       const decision = document
         ? ({ kind: 'registered', reason: 'seen', claim: claimOf(document, type), confirmTerminal: true } as const)
-        : ({ kind: 'not_registered', reason: 'not seen', confirmUnsettled: mayConfirm } as const);
+        : ({ kind: 'not_registered', reason: 'not seen', confirmUnsettled: mayConfirm, sendsAgain: true } as const);
       const command = { caller: CALLER, attemptId: attempt, decision, evidence: GROUNDS.evidence };
       const said = await this.ofPerson(() => this.shop.app.get(ResolveAttempt).execute(command));
       this.note(`${receipt} decided as ${decision.kind}: ${said}`);

@@ -23,7 +23,7 @@ interface Registered {
 export type Decision =
   | (Registered & { kind: 'registered' })
   /** `confirmUnsettled`: the operator confirms that the lost request will not reach the register any more. */
-  | { kind: 'not_registered'; reason: string; confirmUnsettled: boolean }
+  | { kind: 'not_registered'; reason: string; confirmUnsettled: boolean; sendsAgain: boolean }
   /** Registered, and once too often. `surplus` null: this very registration is the one to be refunded. */
   | (Registered & { kind: 'duplicate'; surplus: RegistrationClaim | null });
 
@@ -31,12 +31,15 @@ export type Decision =
 export function readDecision(body: ResolveBody): Decision {
   const faults =
     body.decision === 'not_registered' ? unwanted(body, [...CLAIM_FIELDS, 'confirm_terminal']) : claimFaults(body);
-  if (body.decision !== 'not_registered') faults.push(...unwanted(body, ['confirm_unsettled']));
+  if (body.decision !== 'not_registered') faults.push(...unwanted(body, ['confirm_unsettled', 'send_again']));
   if (body.decision !== 'duplicate') faults.push(...unwanted(body, ['surplus']));
   if (faults.length > 0) throw Problem.fromErrors(faults);
   const reason = body.reason.trim();
   if (body.decision === 'not_registered')
-    return { kind: 'not_registered', reason, confirmUnsettled: body.confirm_unsettled === true };
+    return {
+      ...{ kind: 'not_registered', reason },
+      ...{ confirmUnsettled: body.confirm_unsettled === true, sendsAgain: body.send_again !== false },
+    };
   const claim: RegistrationClaim = {
     receiptSeq: body.receipt_seq ?? 0,
     fiscalSign: body.fiscal_sign ?? null,

@@ -122,6 +122,11 @@ export class ResolveBody {
   @IsBoolean()
   confirm_unsettled?: boolean | null;
 
+  /** With not_registered: false ends the receipt as rejected, where its register is gone for good; else it is sent again. */
+  @IsOptional()
+  @IsBoolean()
+  send_again?: boolean | null;
+
   /**
    * With registered or duplicate, of a receipt that is older than a restore: a link or terminal_id names a terminal of which the database knows
    * nothing, a module that was in the register for a while after the copy.

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { FROM_COPY, UNPROVEN_ATTEMPT, type Prisma } from '#database';
-import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import {
+  readProfile,
+  type Baseline,
+  type Calibration,
+  type CounterReading,
+  type ReceiptStatus,
+  type ReceiptType,
+} from '#fiscal-domain';
 import type { AttemptState } from '#ledger';
 import { readingIn } from './attempt-outcome.js';
 
@@ -19,6 +26,8 @@ export interface LockedAttempt {
   outcome: Record<string, unknown> | null;
   /** The lane has not yet waited out a request that may be asleep. */
   mustSettle: boolean;
+  /** Its last request may still be asleep: it was parked less than the register's settle time ago. */
+  isFresh: boolean;
   receiptStatus: ReceiptStatus;
   receiptType: ReceiptType;
   deviceTerminalId: string | null;
@@ -31,18 +40,23 @@ export interface LockedAttempt {
   calibration: Calibration | null;
 }
 
+/** A relay may repeat a request for so long after it was last sure of its lane (lane-timing.ts of the relay). */
+const REPEATED_UNTIL_MS = 15_000;
+
 interface AttemptRow {
   id: string;
   receipt_id: string;
   device_id: string;
   state: AttemptState;
   created_at: Date;
+  parked_ago_ms: number | null;
   baseline: Baseline;
   outcome: Record<string, unknown> | null;
 }
 
 interface DeviceRow {
   terminal_id: string | null;
+  profile: unknown;
   calibration: Calibration | null;
   must_settle: boolean | null;
 }
@@ -56,7 +70,8 @@ export class OperatorRepository {
   /** Null: no such attempt of this merchant. */
   async lockAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<LockedAttempt | null> {
     const [attempt] = await tx.$queryRaw<AttemptRow[]>`
-      SELECT a.id, a.receipt_id, a.device_id, a.state, a.created_at, a.baseline, a.outcome
+      SELECT a.id, a.receipt_id, a.device_id, a.state, a.created_at, a.baseline, a.outcome,
+             (extract(epoch FROM now() - a.closed_at) * 1000)::float8 AS parked_ago_ms
         FROM attempts a
        WHERE a.id = ${attemptId}
          AND EXISTS (SELECT FROM receipts r WHERE r.id = a.receipt_id AND r.merchant_id = ${merchantId})
@@ -66,7 +81,7 @@ export class OperatorRepository {
     const [receipt] = await tx.$queryRaw<{ status: ReceiptStatus; type: ReceiptType; is_from_copy: boolean }[]>`
       SELECT r.status, r.type, ${FROM_COPY} AS is_from_copy FROM receipts r WHERE r.id = ${attempt.receipt_id} FOR UPDATE OF r`;
     const [device] = await tx.$queryRaw<DeviceRow[]>`
-      SELECT d.terminal_id, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
+      SELECT d.terminal_id, d.profile, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
     const earlier = await tx.$queryRaw<{ baseline: Baseline }[]>`
@@ -86,6 +101,7 @@ export class OperatorRepository {
       reading: readingIn(attempt.outcome),
       outcome: attempt.outcome,
       mustSettle: device?.must_settle ?? false,
+      isFresh: (attempt.parked_ago_ms ?? 0) < Math.max(readProfile(device?.profile).settleMs, REPEATED_UNTIL_MS),
       receiptStatus: receipt.status,
       receiptType: receipt.type,
       deviceTerminalId: device?.terminal_id ?? null,

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type Prisma } from '#database';
-import { closeParked, raiseLaneSequence, registerByOperator, sendAgain, writeReceiptEvent } from '#ledger';
+import {
+  closeParked,
+  raiseLaneSequence,
+  registerByOperator,
+  rejectUnregistered,
+  sendAgain,
+  writeReceiptEvent,
+} from '#ledger';
 import { parseVerificationLink } from '#fiscal-domain';
 import { LaneBell } from '#queue';
 import { Problem } from '#problems';
@@ -41,6 +48,8 @@ interface PlacedAttempt extends LockedAttempt {
   foreignTerminals: readonly string[];
 }
 
+const ENDED_DETAIL = 'An operator has decided that no register has it, and that it is not sent again.';
+
 type Tx = Prisma.TransactionClient;
 
 /**
@@ -62,7 +71,7 @@ export class ResolveAttempt {
       .execute(caller, async (tx) => {
         const attempt = await this.rows.lockAttempt(tx, caller.merchantId, attemptId);
         if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
-        refuseUnlessUndecided(attempt);
+        refuseUnlessUndecided(attempt, decision);
         const placed = { ...attempt, ...(await this.placesOf(tx, attempt, decision)) };
         return changed(attempt, decision, await this.decide(tx, placed, { caller, decision, evidence }));
       })
@@ -89,7 +98,8 @@ export class ResolveAttempt {
     };
     if (decision.kind === 'not_registered') {
       refuseWhileUnsettled(attempt, decision);
-      await this.close(tx, attempt, 'not_registered', recorded);
+      if (!waitsToBeSentAgain(attempt)) await this.close(tx, attempt, 'not_registered', recorded);
+      if (!decision.sendsAgain) return { after: await this.end(tx, attempt, decision, recorded), refund: null };
       if (!(await sendAgain(tx, attempt.receiptId))) throw alreadyResolved(attempt);
       await writeReceiptEvent(tx, attempt.receiptId, 'accepted', {
         attempt_id: attempt.id,
@@ -130,6 +140,20 @@ export class ResolveAttempt {
     await writeReceiptEvent(tx, attempt.receiptId, 'duplicate_suspected', suspected);
     const refund = await this.takeBack(tx, attempt, { caller, registration, surplus });
     return { after: { ...after, refund_id: refund?.id ?? null }, refund };
+  }
+
+  /** Its register is gone for good, and no other one may be given what this one may have been asked for. */
+  private async end(
+    tx: Tx,
+    attempt: PlacedAttempt,
+    { confirmUnsettled }: Extract<Decision, { kind: 'not_registered' }>,
+    recorded: Record<string, unknown>,
+  ): Promise<Decided['after']> {
+    const rejection = { code: 'receipt_refused', rule: null, detail: ENDED_DETAIL, line: null };
+    if (!(await rejectUnregistered(tx, attempt.receiptId, rejection))) throw alreadyResolved(attempt);
+    const data = { attempt_id: attempt.id, evidence: 'operator' };
+    await writeReceiptEvent(tx, attempt.receiptId, 'rejected', { rejection, ...data });
+    return { ...recorded, send_again: false, confirm_unsettled: confirmUnsettled, receipt_status: 'rejected' };
   }
 
   /**
@@ -196,24 +220,31 @@ export class ResolveAttempt {
   }
 }
 
-function refuseUnlessUndecided(attempt: LockedAttempt): void {
+function refuseUnlessUndecided(attempt: LockedAttempt, decision: Decision): void {
   if (attempt.state === 'open') {
     throw new Problem('attempt_open', 'The register is still being asked; park the attempt to decide it yourself.');
   }
+  if (decision.kind === 'not_registered' && !decision.sendsAgain && waitsToBeSentAgain(attempt)) return;
   // A late answer may have proved the receipt while the attempt still counts as unknown.
   if (attempt.state !== 'unknown' || attempt.receiptStatus !== 'unknown') throw alreadyResolved(attempt);
+}
+
+/** By a person's word, to a register that may be gone since, or had been already. */
+function waitsToBeSentAgain({ state, receiptStatus, outcome }: LockedAttempt): boolean {
+  return state === 'not_registered' && receiptStatus === 'accepted' && outcome?.['resolution'] !== undefined;
 }
 
 /**
  * On a register without keys a request that is still asleep (a phone's backlog, a relay that waits for its answer) would
  * register beside the one that we send again. A reading of the counters is taken after the settle time only, so where
- * there is one nothing sleeps any more.
+ * there is one nothing sleeps any more. What is not sent again has no key that would meet it, on whatever register.
  */
 function refuseWhileUnsettled(
-  { baseline, reading, mustSettle }: LockedAttempt,
-  { confirmUnsettled }: { confirmUnsettled: boolean },
+  { baseline, reading, mustSettle, isFresh }: LockedAttempt,
+  { confirmUnsettled, sendsAgain }: { confirmUnsettled: boolean; sendsAgain: boolean },
 ): void {
-  if (baseline.journalId !== null || reading !== null || !mustSettle || confirmUnsettled) return;
+  const mayMeetIt = baseline.journalId === null && reading === null && mustSettle;
+  if (confirmUnsettled || !(mayMeetIt || (!sendsAgain && isFresh))) return;
   const detail =
     'The lost request may still reach the register, and sending again would register twice. Decide when the lane has ' +
     'settled, or answer for it with confirm_unsettled.';
@@ -276,7 +307,8 @@ interface TakenBack {
 }
 
 function changed(attempt: LockedAttempt, decision: Decision, { after, refund }: Decided): Changed<ResolvedAttempt> {
-  const ringFor = decision.kind === 'not_registered' ? attempt.deviceId : (refund?.deviceId ?? null);
+  const isSentAgain = decision.kind === 'not_registered' && decision.sendsAgain;
+  const ringFor = isSentAgain ? attempt.deviceId : (refund?.deviceId ?? null);
   return {
     result: { receiptId: attempt.receiptId, refundId: refund?.id ?? null, ringFor },
     action: 'attempt.resolve',

@@ -1,4 +1,5 @@
-import { Prisma } from '#database';
+import { Prisma, UNPROVEN_ATTEMPT } from '#database';
+import type { Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { EVENT_ID, receiptEvents } from '../events.js';
 import { attemptMove, receiptMove, type Statements } from '../statements.js';
@@ -8,6 +9,8 @@ import { attemptMove, receiptMove, type Statements } from '../statements.js';
 const FOUND = attemptMove('unknown', 'registered', 'operator');
 const ABSENT = attemptMove('unknown', 'not_registered', 'operator');
 const BACK = receiptMove('unknown', 'accepted', 'operator');
+const ENDED = receiptMove('unknown', 'rejected', 'operator');
+const ENDED_WAITING = receiptMove('accepted', 'rejected', 'operator');
 const COMPARED = attemptMove('unknown', 'not_registered', 'restore');
 const BACK_BY_COMPARISON = receiptMove('unknown', 'accepted', 'restore');
 
@@ -43,6 +46,18 @@ export async function sendAgain(tx: Statements, receiptId: string): Promise<bool
     SELECT l.device_id FROM lanes l JOIN receipts r ON r.device_id = l.device_id WHERE r.id = ${receiptId} FOR KEY SHARE OF l`;
   const moved = await tx.$executeRaw`
     UPDATE receipts r SET ${BACK.set} WHERE r.id = ${receiptId} AND ${BACK.from}`;
+  return moved === 1;
+}
+
+/**
+ * No register has it, and none will be given it any more: of one that is unknown, or that a person had sent again and that waits. What was
+ * never sent is cancelled instead. False: it is neither.
+ */
+export async function rejectUnregistered(tx: Statements, receiptId: string, rejection: Rejection): Promise<boolean> {
+  const moved = await tx.$executeRaw`
+    UPDATE receipts r SET ${ENDED.set}, rejection = ${JSON.stringify(rejection)}::jsonb
+     WHERE r.id = ${receiptId} AND (${ENDED.from} OR (${ENDED_WAITING.from} AND EXISTS (
+             SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})))`;
   return moved === 1;
 }
 

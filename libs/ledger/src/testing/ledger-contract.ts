@@ -39,6 +39,7 @@ export const VERBS = {
   holdCopied: { accepted: 'unknown', accepted_again: 'unknown', sending: 'unknown' },
   holdBackUnproven: { accepted_again: 'unknown' },
   sendAgain: { unknown: 'accepted' },
+  rejectUnregistered: { unknown: 'rejected', accepted_again: 'rejected' },
   registerByOperator: { unknown: 'registered' },
   releaseCompared: { unknown: 'accepted' },
 } as const satisfies Record<string, Partial<Record<Situation, ReceiptStatus>>>;

@@ -170,6 +170,7 @@ const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = 
   holdCopied: (receipt) => ledger.holdCopied(receipt),
   holdBackUnproven: () => ledger.holdBackUnproven('dev_1'),
   sendAgain: (receipt) => ledger.sendAgain(receipt),
+  rejectUnregistered: (receipt) => ledger.rejectUnregistered(receipt, REJECTION),
   registerByOperator: (receipt) => ledger.registerByOperator(receipt, FISCAL),
   releaseCompared: (receipt) => ledger.releaseCompared(receipt),
 };

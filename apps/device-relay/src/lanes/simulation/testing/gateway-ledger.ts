@@ -1,3 +1,4 @@
+import type { Rejection } from '#fiscal-domain';
 import { isUnproven, LaneLedger, moveAttempt } from './ledger.js';
 import type { AttemptRow, ReceiptRow } from './ledger-rows.js';
 
@@ -51,6 +52,17 @@ export class Ledger extends LaneLedger {
     }
     this.move(receipt, 'accepted');
     this.moveIntoLane(receipt);
+    return true;
+  }
+
+  /** An operator's `not_registered`, and none is to get it any more. */
+  rejectUnregistered(receipt: ReceiptRow, rejection: Rejection): boolean {
+    const parked = this.parkedOf(receipt);
+    const waitsAgain = receipt.status === 'accepted' && receipt.attempts.some(isUnproven);
+    if (!waitsAgain && (receipt.status !== 'unknown' || !parked)) return false;
+    if (parked) moveAttempt(parked, 'not_registered');
+    this.move(receipt, 'rejected', rejection.code);
+    this.promises.givenUp(receipt);
     return true;
   }
 

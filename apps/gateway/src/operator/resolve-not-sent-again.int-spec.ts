@@ -1,0 +1,79 @@
+// Promise: what a register that is gone was asked for can be ended by a person, once, on record, and not while it may still arrive there.
+import 'reflect-metadata';
+import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+
+const SIGN = '012345678901';
+const REASON = 'stolen; the OFD does not have it';
+
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  fixture = await OperatorFixture.start();
+});
+
+afterAll(() => fixture?.stop());
+
+const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
+  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
+
+const registered = ({ terminalId }: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  decision: 'registered',
+  receipt_seq: 101,
+  fiscal_sign: SIGN,
+  verification_url: link(terminalId, 101, SIGN),
+  reason: REASON,
+  ...more,
+});
+
+const notRegistered = { decision: 'not_registered', reason: REASON };
+const ended = { ...notRegistered, send_again: false };
+const parkedAgo = (attemptId: string, seconds: number): Promise<number> =>
+  fixture.prisma.$executeRaw`
+    UPDATE attempts SET closed_at = now() - make_interval(secs => ${seconds}::int4) WHERE id = ${attemptId}`;
+
+test('it ends as rejected, in no lane any more, by the word of an operator', async () => {
+  const attempt = await fixture.createAttempt();
+  await parkedAgo(attempt.attemptId, 121);
+  const rung = fixture.rung.length;
+  const answer = await resolve(attempt.attemptId, ended);
+  expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
+  expect(answer.body.receipt.rejection).toMatchObject({ code: 'receipt_refused' });
+  expect(await fixture.attempt(attempt.attemptId)).toMatchObject({ state: 'not_registered' });
+  expect(await fixture.events(attempt.receiptId)).toMatchObject([
+    { type: 'receipt.rejected', data: { evidence: 'operator', rejection: { code: 'receipt_refused' } } },
+  ]);
+  expect(await fixture.audited(attempt.attemptId)).toMatchObject([{ after: { ...ended, receipt_status: 'rejected' } }]);
+  expect(fixture.rung.length).toBe(rung);
+  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('already_resolved');
+});
+
+test.each([
+  ['a register that knows keys', { journalId: 'jrn-1' }],
+  ['one without', {}],
+])('not before the settle time of %s is over, unless a person answers for it', async (_what, baseline) => {
+  const attempt = await fixture.createAttempt({ baseline });
+  await parkedAgo(attempt.attemptId, 100);
+  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('lane_unsettled');
+  const confirmed = await resolve(attempt.attemptId, { ...ended, confirm_unsettled: true });
+  expect([confirmed.status, confirmed.body.receipt.status]).toEqual([200, 'rejected']);
+});
+
+test('also what a person had sent again, and waits for a register that is gone; not what has left since', async () => {
+  const attempt = await fixture.createAttempt();
+  expect((await resolve(attempt.attemptId, notRegistered)).body.receipt.status).toBe('accepted');
+  expect((await resolve(attempt.attemptId, notRegistered)).body.code).toBe('already_resolved');
+  await parkedAgo(attempt.attemptId, 121);
+  const where = { id: attempt.receiptId };
+  await fixture.prisma.receipt.update({ where, data: { status: 'sending' } });
+  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('already_resolved');
+  await fixture.prisma.receipt.update({ where, data: { status: 'accepted' } });
+  const answer = await resolve(attempt.attemptId, ended);
+  expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
+  expect((await fixture.audited(attempt.attemptId)).length).toBe(2);
+});
+
+test('send_again belongs to no other decision', async () => {
+  const attempt = await fixture.createAttempt();
+  const answer = await resolve(attempt.attemptId, registered(attempt, { send_again: false }));
+  expect(answer.body).toMatchObject({ code: 'unknown_field', errors: [{ pointer: '/send_again' }] });
+});
