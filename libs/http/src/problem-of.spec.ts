@@ -13,6 +13,7 @@ test.each([
   ['server shutting down', withCode('57P01')],
   ['connection failure', withCode('08006')],
   ['too many connections', withCode('53300')],
+  ['a disk of the server that fails', withCode('58030')],
   [
     'raw query over a lost connection',
     withCode('P2010', { meta: { driverAdapterError: { cause: { originalCode: '57P01' } } } }),

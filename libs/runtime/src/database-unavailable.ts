@@ -46,8 +46,8 @@ const NETWORK_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-/** 08 connection, 53 insufficient resources, 57P01–57P05 shutdown, start and idle session, 57014 statement timeout, 25P03 and 25P04 idle or long transaction, 25006 standby. */
-const SQLSTATE = /^(08\w{3}|53\w{3}|57P0[1-5]|57014|25P0[34]|25006)$/;
+/** 08 connection, 53 insufficient resources, 58 its disk or system fails, 57P01–57P05 shutdown, start and idle session, 57014 statement timeout, 25P03 and 25P04 idle or long transaction, 25006 standby. */
+const SQLSTATE = /^(08\w{3}|53\w{3}|58\w{3}|57P0[1-5]|57014|25P0[34]|25006)$/;
 const BUSY: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 /** Block and item of a row version. */
 const TUPLE = /\(\d+,\d+\)/;
