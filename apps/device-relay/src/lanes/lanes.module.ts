@@ -25,6 +25,7 @@ import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LatencyMinutes } from './latency-minutes.js';
 import { LaneMerchants } from './lane-merchants.js';
+import { DeviceClocks } from './device-clocks.js';
 import { observeRegistered } from './lane-metrics.js';
 import { LaneRepository } from './lane.repository.js';
 import { LaneWakes } from './lane-wakes.js';
@@ -122,9 +123,9 @@ import { WakeNotices } from './wake-notices.js';
     },
     {
       provide: RecordAnswer,
-      inject: [LaneRepository, AnswerFiles, LOGGER],
-      useFactory: (store: LaneRepository, spool: AnswerFiles, logger: Logger) =>
-        new RecordAnswer(store, spool, logger, delay),
+      inject: [LaneRepository, AnswerFiles, LOGGER, Metrics],
+      useFactory: (store: LaneRepository, spool: AnswerFiles, logger: Logger, metrics: Metrics) =>
+        new RecordAnswer(store, spool, logger, delay, new DeviceClocks().observe(metrics)),
     },
     {
       provide: ReplayAnswers,

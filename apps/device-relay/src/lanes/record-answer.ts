@@ -1,5 +1,6 @@
 import type { CloseRegistered, LateAnswer } from '#ledger';
 import type { Logger } from '#runtime';
+import type { DeviceClocks } from './device-clocks.js';
 import type { BegunSend, LaneInHand } from './lane-in-hand.js';
 import type { LaneStore } from './ports.js';
 import type { PreparedNext } from './prepare-next.js';
@@ -73,6 +74,7 @@ export class RecordAnswer {
     private readonly spool: AnswerSpool,
     private readonly logger: Logger,
     private readonly pause: (ms: number) => Promise<void>,
+    private readonly clocks: Pick<DeviceClocks, 'note'> | null = null,
   ) {
     this.stopped = new Promise((resolve) => (this.endWaiting = resolve));
   }
@@ -88,6 +90,9 @@ export class RecordAnswer {
    * not matter: what it wrote is found closed, and the next receipt as the lane's open attempt.
    */
   async record(lane: LaneInHand, answer: AnswerInHand, next: PreparedNext | null = null): Promise<Recorded> {
+    const { deviceId, evidence, registration } = answer.close;
+    // What a journal or counters have proven was registered at some other time, and a replayed answer was given earlier.
+    if (evidence === 'answer') this.clocks?.note(deviceId, registration.transactionTimeMs);
     for (let failures = 0; ; failures += 1) {
       const isLastTry = this.stopping;
       try {
