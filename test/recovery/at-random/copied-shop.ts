@@ -12,12 +12,11 @@ import {
 import { SimulatedSpool } from '../../../apps/device-relay/src/lanes/simulation/testing/spool.js';
 import { VirtualTime } from '../../../apps/device-relay/src/lanes/simulation/testing/virtual-time.js';
 import { LaneRows } from '../../../apps/device-relay/src/lanes/testing/lane-rows.js';
-import { CliModule } from '../../../apps/gateway/src/programs/cli/cli.module.js';
-import { testGatewaySettings } from '../../../apps/gateway/src/testing/gateway-settings.js';
 import { superuserOf } from '../../../libs/database/src/testing/index.js';
 import { DatabaseCopies } from './database-copy.js';
 import { ShopJudge } from './shop-judge.js';
 import { ShopLine } from './shop-line.js';
+import { ShopProgram } from './shop-program.js';
 import { ShopRelay } from './shop-relay.js';
 
 const SETTLE_MS = 20_000;
@@ -47,8 +46,11 @@ const logger = createLogger('test', 'silent');
 /** A shop with its registers, relays and people on a database that is copied, lost and put back. */
 export class CopiedShop {
   readonly judge = new ShopJudge();
+  /** By the device that has it, or had it. */
   readonly registers = new Map<string, RegisterModel>();
+  private readonly devices = new Map<string, ShopDevice>();
   isHealed = false;
+  isLate = false;
   private readonly time = new VirtualTime();
   private readonly spool = new SimulatedSpool();
   private relays: ShopRelay[] = [];
@@ -64,11 +66,17 @@ export class CopiedShop {
   static async open(seed: number): Promise<CopiedShop> {
     const rows = await LaneRows.start();
     const admin = await superuserOf(rows.database);
-    const module = CliModule.create(testGatewaySettings(rows.database), logger);
-    const app = await NestFactory.createApplicationContext(module, { logger: new NestLogger(logger) });
+    const app = await NestFactory.createApplicationContext(ShopProgram.create(rows.database, logger), {
+      logger: new NestLogger(logger),
+    });
     const shop = new CopiedShop(new Chance(seed), rows, app, admin, await DatabaseCopies.of(admin));
     await rows.sql.query(
       `INSERT INTO device_groups (id, merchant_id, code, name) VALUES ('grp_1', 'mer_1', 'g', 'Group')`,
+    );
+    // What the lines of all documents name.
+    await rows.sql.query(
+      `INSERT INTO classifier_entries (spic, name, packages, units, marked, cash_allowed, vat_percents, active, version)
+       VALUES ('01001001001000001', '{"ru": "Хлеб"}', '[{"code": "1", "name": "шт"}]', 796, false, true, '{0,12}', true, 1)`,
     );
     for (const [index, device] of DEVICES.entries()) await shop.addDevice(`dev_${index + 1}`, device);
     for (let count = 0; count < 2; count += 1) await shop.startRelay();
@@ -96,12 +104,10 @@ export class CopiedShop {
     this.isHealed = false;
   }
 
-  async accept(
-    status: 'accepted' | 'awaiting_payment',
-    deviceId = this.chance.pick([...this.registers.keys()]),
-  ): Promise<string> {
+  async accept(status: 'accepted' | 'awaiting_payment', at?: string): Promise<string> {
     const id = newId('rcp');
     const { chance } = this;
+    const deviceId = at ?? chance.pick(await this.devicesToSellAt());
     await this.rows.createReceipt({ id, deviceId, status, document: documentOf(id, chance) });
     this.note(`${id} ${status} at ${deviceId}`);
     return id;
@@ -155,10 +161,12 @@ export class CopiedShop {
       monotonicMs: () => performance.now() + this.time.nowMs,
     };
     const isHealed = (): boolean => this.isHealed;
+    const isLate = (): boolean => this.isLate;
     const note = (line: string): void => this.note(line);
     const relay = new ShopRelay({
       ...{ prisma: rows.prisma, databaseUrl: rows.database.url, clock, chance, isHealed, note, spool },
-      registerOf: (deviceId, kill) => new ShopLine(this.registers.get(deviceId)!, { chance, isHealed, note, kill }),
+      registerOf: (deviceId, kill) =>
+        new ShopLine(this.registers.get(deviceId)!, { chance, isHealed, isLate, note, kill }),
     });
     this.relays.push(relay);
     await relay.start();
@@ -183,7 +191,31 @@ export class CopiedShop {
     await this.rows.sql.query(`
       UPDATE restore_checks SET due_at = due_at - ${ago}, answered_at = answered_at - ${ago}, seen_at = seen_at - ${ago}
        WHERE verdict IS NULL;
+      UPDATE devices SET draining_since = draining_since - ${ago} WHERE draining_since IS NOT NULL;
       UPDATE devices SET state_since = state_since - ${ago} WHERE state NOT IN ('online', 'disabled')`);
+  }
+
+  async liveDevices(): Promise<string[]> {
+    const { rows } = await this.rows.sql.query<{ id: string }>(
+      `SELECT id FROM devices WHERE deleted_at IS NULL ORDER BY id`,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  private async devicesToSellAt(): Promise<string[]> {
+    const { rows } = await this.rows.sql.query<{ id: string }>(
+      `SELECT id FROM devices WHERE deleted_at IS NULL AND draining_since IS NULL ORDER BY id`,
+    );
+    return rows.length > 0 ? rows.map(({ id }) => id) : this.liveDevices();
+  }
+
+  /** Another device for the register of this one. */
+  async addDeviceFor(deviceId: string): Promise<void> {
+    const id = `dev_${this.registers.size + 1}`;
+    const { kind, ...at } = this.devices.get(deviceId)!;
+    await this.insertDevice(id, { kind, ...at });
+    this.registers.set(id, this.registers.get(deviceId)!);
+    this.note(`${id} in the place of ${deviceId}`);
   }
 
   private async lanesWithWork(): Promise<string[]> {
@@ -193,15 +225,22 @@ export class CopiedShop {
     return rows.map(({ id }) => id);
   }
 
-  private async addDevice(id: string, { kind, profile, groupId }: ShopDevice): Promise<void> {
+  private async insertDevice(id: string, device: ShopDevice): Promise<void> {
+    const { profile, groupId } = device;
+    this.devices.set(id, device);
     if (id !== 'dev_1') await this.rows.createDevice(id);
     await this.rows.sql.query(
       `UPDATE devices SET profile = $2, group_id = $3, registered_at = now(), capabilities = '{}' WHERE id = $1`,
       [id, JSON.stringify({ ...PROFILE, ...profile }), groupId],
     );
-    const register = new RegisterModel(id, kind, {
+  }
+
+  private async addDevice(id: string, device: ShopDevice): Promise<void> {
+    await this.insertDevice(id, device);
+    const register = new RegisterModel(id, device.kind, {
       ...{ time: this.time, chance: this.chance },
-      appended: (receiptId, { terminalId, seq }) => this.judge.appended(receiptId, { deviceId: id, terminalId, seq }),
+      appended: (_, { key, terminalId, seq, request }) =>
+        this.judge.appended(key, { deviceId: id, terminalId, seq }, request),
     });
     this.registers.set(id, register);
   }

@@ -1,3 +1,5 @@
+import type { LocalReceiptRequest } from '#fiscal-domain';
+
 /** A document in a fiscal module. */
 export interface Document {
   deviceId: string;
@@ -15,11 +17,13 @@ export class ShopJudge {
     this.trail.push(line);
   }
 
-  appended(receiptId: string, document: Document): void {
+  appended(receiptId: string, document: Document, { type, refundInfo }: LocalReceiptRequest): void {
     const known = this.documents.get(receiptId) ?? [];
     this.documents.set(receiptId, [...known, document]);
     this.note(`${receiptId} registered by ${document.deviceId} as ${document.terminalId}/${document.seq}`);
     if (known.length > 0) this.breaks(`${receiptId} is registered twice`, receiptId);
+    if (type === 'refund' && refundInfo?.terminalId !== document.terminalId)
+      this.breaks(`${receiptId} refunds in another module than ${String(refundInfo?.terminalId)}`, receiptId);
   }
 
   documentOf(receiptId: string): Document | null {

@@ -28,6 +28,8 @@ interface Line {
   chance: Chance;
   /** Nothing goes wrong any more. */
   isHealed: () => boolean;
+  /** Whatever is sent comes there later. */
+  isLate: () => boolean;
   note: (line: string) => void;
   /** The relay that called is gone from this moment on: it gets no answer. */
   kill: () => Promise<never>;
@@ -96,6 +98,7 @@ export class ShopLine implements ComparedRegister {
 
   private drawFate(): Fate {
     if (this.line.isHealed()) return 'well';
+    if (this.line.isLate()) return this.line.chance.happens(0.5) ? 'late request' : 'killed beside a late request';
     let left = this.line.chance.next();
     for (const [fate, probability] of FATES) {
       left -= probability;

@@ -1,5 +1,4 @@
 import { parkAttempt, cancelReceipt } from '#ledger';
-import { Problem } from '#problems';
 import { documentOf } from '../../../apps/device-relay/src/lanes/simulation/testing/documents.js';
 import { toLocalReceipt } from '#fiscal-domain';
 import { AdoptDevice } from '../../../apps/gateway/src/operator/adopt-device.js';
@@ -8,6 +7,7 @@ import { HoldLanes } from '../../../apps/gateway/src/operator/restore/hold-lanes
 import { NothingLost } from '../../../apps/gateway/src/operator/restore/nothing-lost.js';
 import type { RegisterModel } from '../../../apps/device-relay/src/lanes/simulation/testing/register-model.js';
 import type { CopiedShop } from './copied-shop.js';
+import { answerOf, ShopFleet } from './shop-fleet.js';
 
 const CALLER = { merchantId: 'mer_1', actor: 'a person', address: null, requestId: 'req_1' };
 const PROGRAM = { actor: 'a person', address: null, requestId: 'req_1' };
@@ -32,7 +32,11 @@ export class ShopWalk {
   /** The newest change of the database lost nothing, which a person may say. */
   private isExact = false;
 
-  constructor(private readonly shop: CopiedShop) {}
+  private readonly fleet: ShopFleet;
+
+  constructor(private readonly shop: CopiedShop) {
+    this.fleet = new ShopFleet(shop);
+  }
 
   async walk(): Promise<void> {
     const { chance, judge } = this.shop;
@@ -44,13 +48,15 @@ export class ShopWalk {
     const sell: Act = () => this.sell();
     const registers = [() => this.nap(), () => this.nap(), () => this.exchange(), () => this.sellBeside()];
     const people = [() => this.adopt(), () => this.resolve(), () => this.park(), () => this.cancel()];
+    const clients = [() => this.fleet.refund(), () => this.fleet.refund()];
+    const owners = [() => this.fleet.switch(), () => this.fleet.switch(), () => this.fleet.exchangeDevice()];
     const restored = [
       () => this.end(),
       () => this.sayNothingLost(),
       () => this.begin(),
       () => this.shop.restartRelays(),
     ];
-    const before = [sell, sell, () => this.await(), round, pass(2_000), ...registers, ...people];
+    const before = [sell, sell, () => this.await(), round, pass(2_000), ...registers, ...people, ...clients, ...owners];
     const outage: Act = () => this.outage();
     const lost = [
       sell,
@@ -62,6 +68,8 @@ export class ShopWalk {
       () => this.release(),
       ...registers,
       ...people,
+      ...clients,
+      ...owners,
     ];
     const after = [...lost, ...restored, () => this.end(), ...people.slice(0, 2), () => this.restore()];
     await this.shop.warmUp();
@@ -71,6 +79,7 @@ export class ShopWalk {
       await this.sell();
       await this.copy();
       await this.some(lost, 2, 8);
+      if (chance.happens(0.5)) await this.sendLate();
       await (chance.happens(0.75) ? this.restore() : this.promote());
       await this.some(after, 3, 10);
     }
@@ -92,6 +101,7 @@ export class ShopWalk {
       register.refusesWith = null;
     }
     this.note('healed');
+    await this.fleet.openAll();
     for (
       let id = await this.anyReceipt('awaiting_payment');
       id !== null;
@@ -117,6 +127,7 @@ export class ShopWalk {
       if (!['registered', 'cancelled', 'rejected', 'awaiting_payment'].includes(receipt.status))
         judge.breaks(`${receipt.id} is still ${receipt.status}`, receipt.id);
     }
+    for (const id of await this.fleet.refundedBeyond()) judge.breaks(`more of ${id} is refunded than was sold`, id);
   }
 
   private async isUnderWay(): Promise<boolean> {
@@ -153,6 +164,13 @@ export class ShopWalk {
     else register.sleep();
     this.note(`${register.deviceId} ${register.asleep ? 'falls asleep' : 'wakes'}`);
     return Promise.resolve();
+  }
+
+  /** What is sent now is on its way to registers when the database is lost. */
+  private async sendLate(): Promise<void> {
+    this.shop.isLate = true;
+    await this.shop.round();
+    this.shop.isLate = false;
   }
 
   /** So long that what waits there moves on, where it may. */
@@ -210,7 +228,7 @@ export class ShopWalk {
         ? ({ kind: 'registered', reason: 'seen', claim: claimOf(document, type), confirmTerminal: true } as const)
         : ({ kind: 'not_registered', reason: 'not seen', confirmUnsettled: mayConfirm, sendsAgain: true } as const);
       const command = { caller: CALLER, attemptId: attempt, decision, evidence: GROUNDS.evidence };
-      const said = await this.ofPerson(() => this.shop.app.get(ResolveAttempt).execute(command));
+      const said = await answerOf(() => this.shop.app.get(ResolveAttempt).execute(command));
       this.note(`${receipt} decided as ${decision.kind}: ${said}`);
     }
   }
@@ -221,7 +239,7 @@ export class ShopWalk {
     );
     for (const { id: deviceId } of rows) {
       const command = { caller: CALLER, deviceId, ...GROUNDS };
-      const said = await this.ofPerson(() => this.shop.app.get(AdoptDevice).execute(command));
+      const said = await answerOf(() => this.shop.app.get(AdoptDevice).execute(command));
       this.note(`${deviceId} adopted: ${said}`);
     }
   }
@@ -292,16 +310,6 @@ export class ShopWalk {
     if (!this.isExact) return;
     const given = await this.shop.app.get(NothingLost).execute(PROGRAM, GROUNDS);
     this.note(`nothing was lost: ${JSON.stringify(given)}`);
-  }
-
-  private async ofPerson(work: () => Promise<unknown>): Promise<string> {
-    try {
-      await work();
-      return 'done';
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      return `${error.code} ${error.errors.map(({ detail }) => detail).join('; ')}`;
-    }
   }
 
   private async anyReceipt(status: string): Promise<string | null> {

@@ -1,4 +1,5 @@
 import {
+  buildVerificationLink,
   vatContained,
   type FmInfo,
   type LocalReceiptRequest,
@@ -28,6 +29,16 @@ interface Stored {
   terminalId: string;
   receiptSeq: number;
   transactionTime: number;
+}
+
+/** A document that was just made for one of our requests. */
+export interface Appended {
+  terminalId: string;
+  seq: number;
+  attemptId: string;
+  /** The key of the request, also where the register knows none. */
+  key: string;
+  request: LocalReceiptRequest;
 }
 
 interface Sums {
@@ -64,7 +75,8 @@ export class RegisterModel {
     private readonly world: {
       time: VirtualTime;
       chance: Chance;
-      appended: (receiptId: string, entry: { terminalId: string; seq: number; attemptId: string }) => void;
+      /** @param receiptId by the name of the first line */
+      appended: (receiptId: string, entry: Appended) => void;
     },
   ) {
     this.replaceModule();
@@ -182,7 +194,8 @@ export class RegisterModel {
     if (receiptId.endsWith(REFUSED_DOCUMENT)) return refusal('E-013');
     const registered = this.append(request);
     if (this.kind.keyed) this.keys.set(key, registered);
-    this.world.appended(receiptId, { terminalId: registered.terminalId, seq: registered.receiptSeq, attemptId });
+    const { terminalId, receiptSeq: seq } = registered;
+    this.world.appended(receiptId, { terminalId, seq, attemptId, key, request });
     return this.answerWith(registered);
   }
 
@@ -218,13 +231,15 @@ export class RegisterModel {
   }
 
   private responseOf({ terminalId, receiptSeq, transactionTime }: Stored): SaleResponse {
-    const receipt = {
+    const compactTime = '20260101120000';
+    const fiscalSign = String(receiptSeq).padStart(12, '0');
+    const qrUrl = buildVerificationLink('https://ofd.example/check', {
       terminalId,
       receiptSeq,
-      fiscalSign: `${receiptSeq}`,
-      qrUrl: 'https://ofd.example',
-      transactionTime,
-    };
+      fiscalSign,
+      compactTime,
+    });
+    const receipt = { terminalId, receiptSeq, fiscalSign, qrUrl, transactionTime };
     return { success: true, receipt, receiptHtml: '', ofdSent: !this.ofdDown };
   }
 
