@@ -148,7 +148,7 @@ export {
   findArchiveOfProviderRef,
   type PaymentSpan,
 } from './reading/archived-payments.js';
-export { archivedWithin, findArchiveOf, findArchiveOfExternalId, type Span } from './reading/archived-receipts.js';
+export { archivedWithin, findArchiveOf, type Span } from './reading/archived-receipts.js';
 export { receiptsWithin, twoHalfYearsBefore, type ReceiptsSince, type ReceiptsWithin } from './half-years.js';
 export { receiptColumns, type ReceiptRow } from './reading/receipt-row.js';
 export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';

@@ -17,18 +17,6 @@ export async function findArchiveOf(database: Reading, merchantId: string | null
   return row?.archive ?? null;
 }
 
-/** The same of the receipt that has this external id. */
-export async function findArchiveOfExternalId(
-  database: Reading,
-  merchantId: string,
-  externalId: string,
-): Promise<string | null> {
-  const [row] = await database.$queryRaw<{ archive: string }[]>`
-    SELECT k.archive FROM external_id_claims c JOIN archived_receipts k ON k.id = c.receipt_id
-     WHERE c.merchant_id = ${merchantId} AND c.external_id = ${externalId} AND k.merchant_id = ${merchantId} AND ${IS_AWAY}`;
-  return row?.archive ?? null;
-}
-
 /** A time, from within it to without it; null: without a bound. */
 export interface Span {
   of: 'created_at' | 'registered_at';

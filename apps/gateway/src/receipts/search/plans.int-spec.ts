@@ -34,6 +34,7 @@ const span = [new Date('2026-01-05T00:00:00Z'), new Date('2026-01-05T06:00:00Z')
 const FILTERS: Readonly<Record<string, Partial<ReceiptFilter>>> = {
   'no filter': {},
   external_id: { externalId: 'order-77' },
+  'terminal_id, receipt_seq': { registration: { terminalId: 'UZ', receiptSeq: 701n } },
   'status=registered': { status: 'registered' },
   'status=rejected': { status: 'rejected' },
   'status=unknown': { status: 'unknown' },
@@ -53,7 +54,7 @@ const COMMON = new Set(['no filter', 'status=registered', 'created_from, created
 
 /** The table of the page: filter → indexes. */
 const documented = Object.fromEntries(
-  [...readFileSync(PAGE, 'utf8').matchAll(/^\| ([^|]+) \| (`(?:receipts|external_id)_[^|]+) \|$/gm)].map(
+  [...readFileSync(PAGE, 'utf8').matchAll(/^\| ([^|]+) \| (`(?:receipts|external_id|registration)_[^|]+) \|$/gm)].map(
     ([, filter = '', indexes = '']) => [
       filter.replaceAll('`', ''),
       [...indexes.matchAll(/`([^`]+)`/g)].map(([, index]) => index ?? ''),

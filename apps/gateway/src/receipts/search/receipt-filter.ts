@@ -6,6 +6,8 @@ import { idAt } from '../../http/id-times.js';
 export interface ReceiptFilter {
   merchantId: string;
   externalId: string | null;
+  /** The fiscal document: one terminal's number. */
+  registration: { terminalId: string; receiptSeq: bigint } | null;
   status: ReceiptStatus | null;
   type: ReceiptType | null;
   deviceId: string | null;
@@ -56,6 +58,19 @@ export function isOfWholePlace({ merchantId: _merchantId, ...conditions }: Recei
   return places.length <= 1 && Object.values(others).every((condition) => condition === null);
 }
 
+/** For filters that at most one receipt fits: statements that say which. */
+export function claimsOf({ merchantId, externalId, registration }: ReceiptFilter): Prisma.Sql[] {
+  const claims: Prisma.Sql[] = [];
+  if (externalId !== null)
+    claims.push(
+      Prisma.sql`SELECT c.receipt_id FROM external_id_claims c WHERE c.merchant_id = ${merchantId} AND c.external_id = ${externalId}`,
+    );
+  if (registration !== null)
+    claims.push(Prisma.sql`SELECT c.receipt_id FROM registration_claims c
+      WHERE c.terminal_id = ${registration.terminalId} AND c.receipt_seq = ${registration.receiptSeq}::bigint AND c.merchant_id = ${merchantId}`);
+  return claims;
+}
+
 /**
  * The conditions of the filter, once for each kind of index that its receipts stand in: a receipt under way is in one small
  * index, one at rest in those of the filters. Each receipt fits exactly one of them.
@@ -75,7 +90,7 @@ function kindsOf(filter: ReceiptFilter): Prisma.Sql[] {
   if (isByRegistration(filter)) return [status === null || status === 'registered' ? REGISTERED : STATUS_IS[status]];
   if (status !== null) return [STATUS_IS[status]];
   // Its claim says it all: at most one receipt.
-  if (filter.externalId !== null) return [Prisma.sql`true`];
+  if (filter.externalId !== null || filter.registration !== null) return [Prisma.sql`true`];
   return [AT_REST, UNDER_WAY];
 }
 
@@ -108,11 +123,7 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   const add = <T>(value: T | null, condition: (value: T) => Prisma.Sql): void => {
     if (value !== null) conditions.push(condition(value));
   };
-  add(
-    filter.externalId,
-    (value) => Prisma.sql`
-      id = (SELECT c.receipt_id FROM external_id_claims c WHERE c.merchant_id = ${filter.merchantId} AND c.external_id = ${value})`,
-  );
+  for (const claim of claimsOf(filter)) conditions.push(Prisma.sql`id = (${claim})`);
   add(filter.type, (value) => typeCondition(value, filter));
   add(filter.deviceId, (value) => Prisma.sql`device_id = ${value}`);
   add(filter.branchId, (value) => Prisma.sql`branch_id = ${value}`);

@@ -52,6 +52,16 @@ export class ReceiptFilterQuery {
   @IsTimestamp()
   created_to?: string;
 
+  /** With `receipt_seq` the document that a buyer has: both stand on it and in its verification link. */
+  @IsOptional()
+  @IsPlainText(64)
+  terminal_id?: string;
+
+  /** Needs `terminal_id`: each terminal counts by itself. */
+  @IsOptional()
+  @Matches(/^[1-9]\d{0,15}$/, { message: 'receipt_seq must be a number from 1 on, of at most 16 digits' })
+  receipt_seq?: string;
+
   /** When the register registered it; these receipts come in the order of their registration. */
   @IsOptional()
   @IsTimestamp()

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ListReads, Prisma, type PrismaService } from '#database';
 import { isId, normaliseText, prefixOf } from '#fiscal-domain';
 import {
-  findArchiveOfExternalId,
+  findArchiveOf,
   receiptColumns,
   receiptsWithin,
   twoHalfYearsBefore,
@@ -18,7 +18,7 @@ import { readTimestamp } from '../../http/query-rules.js';
 import { expectWhole, readWhole, receiptArchived } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import { conditionsOf, isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
+import { claimsOf, conditionsOf, isByRegistration, isOfWholePlace, type ReceiptFilter } from './receipt-filter.js';
 import type { ReceiptFilterQuery, ReceiptQuery } from './receipt-query.js';
 
 /** Behind the ids of all receipts. */
@@ -80,8 +80,9 @@ async function readNewest(
   // A plan made once for all values would choose the same index for a rare sum and for a common one.
   const readPlanned = (since: ReceiptsWithin | null): Promise<ReceiptRow[]> =>
     database.queryPlanned<ReceiptRow>(pageStatement(filter, { after, since }, limit + 1));
-  if (filter.externalId !== null) {
-    const id = await claimedBy(database, filter);
+  const [claim] = claimsOf(filter);
+  if (claim !== undefined) {
+    const id = await claimedBy(database, claim);
     return id === null ? [] : readPlanned(receiptsWithin([id]));
   }
   const read = isOfWholePlace(filter)
@@ -95,11 +96,10 @@ async function readNewest(
   return read(null);
 }
 
-/** The one receipt that an external id is of: its id says in which half-year it is. */
-async function claimedBy(database: PrismaService, { merchantId, externalId }: ReceiptFilter): Promise<string | null> {
-  const [claim] = await database.queryHot<{ receipt_id: string }>(Prisma.sql`
-    SELECT receipt_id FROM external_id_claims WHERE merchant_id = ${merchantId} AND external_id = ${externalId}`);
-  return claim?.receipt_id ?? null;
+/** The one receipt that a claim is of, whose id says in which half-year it is; of two claims the statement of the page compares the other. */
+async function claimedBy(database: PrismaService, claim: Prisma.Sql): Promise<string | null> {
+  const [row] = await database.queryHot<{ receipt_id: string }>(claim);
+  return row?.receipt_id ?? null;
 }
 
 /** Null: a list in another order than that of the ids, or of a sandbox, whose ids stand behind all times. */
@@ -124,9 +124,11 @@ export function spansOf({ createdFrom, createdTo, registeredFrom, registeredTo }
   return spans.filter(({ from, to }) => from !== null || to !== null);
 }
 
-/** What was sold under an external id must not pass for what never was. @throws Problem 410 */
-async function refuseArchived(database: PrismaService, { merchantId, externalId }: ReceiptFilter): Promise<void> {
-  const archive = externalId === null ? null : await findArchiveOfExternalId(database, merchantId, externalId);
+/** What was sold under an external id, or has a fiscal number, must not pass for what never was. @throws Problem 410 */
+async function refuseArchived(database: PrismaService, filter: ReceiptFilter): Promise<void> {
+  const [claim] = claimsOf(filter);
+  const id = claim === undefined ? null : await claimedBy(database, claim);
+  const archive = id === null ? null : await findArchiveOf(database, filter.merchantId, id);
   if (archive !== null) throw receiptArchived(archive);
 }
 
@@ -141,6 +143,7 @@ async function filterOf(
   return {
     merchantId,
     externalId: query.external_id === undefined ? null : normaliseText(query.external_id),
+    registration: registrationOf(query),
     status: query.status ?? null,
     type: query.type ?? null,
     deviceId: query.device_id ?? null,
@@ -155,6 +158,18 @@ async function filterOf(
     registeredFrom: timeOf(query.registered_from),
     registeredTo: timeOf(query.registered_to),
   };
+}
+
+/** @throws Problem 422 for half of it: a number alone is one of every terminal. */
+function registrationOf({
+  terminal_id: terminalId,
+  receipt_seq: receiptSeq,
+}: ReceiptFilterQuery): ReceiptFilter['registration'] {
+  if (terminalId !== undefined && receiptSeq !== undefined) return { terminalId, receiptSeq: BigInt(receiptSeq) };
+  if (terminalId === undefined && receiptSeq === undefined) return null;
+  const missing = terminalId === undefined ? 'terminal_id' : 'receipt_seq';
+  const detail = 'a fiscal document is found by terminal_id and receipt_seq together';
+  throw Problem.fromErrors([{ pointer: `/${missing}`, code: 'required', detail }]);
 }
 
 /** Archived ones too: their receipts are still there. */

@@ -195,10 +195,30 @@ test.each([
   ['total_max=-1', '/total_max'],
   ['device_id=%00', '/device_id'],
   ['external_id=', '/external_id'],
+  ['terminal_id=UZ000000000001', '/receipt_seq'],
+  ['receipt_seq=7', '/terminal_id'],
+  ['terminal_id=UZ000000000001&receipt_seq=0', '/receipt_seq'],
+  ['terminal_id=UZ000000000001&receipt_seq=99999999999999999', '/receipt_seq'],
+  ['terminal_id=%00&receipt_seq=7', '/terminal_id'],
   ['status=accepted&status=unknown', '/status'],
   ['colour=red', '/colour'],
 ])('%s is refused, naming the field', async (query, pointer) => {
   expect(await list(query)).toMatchObject({ status: 422, pointers: [pointer] });
+});
+
+test('the document that a buyer has in hand is found by its terminal and number, and only by its seller', async () => {
+  const terminalId = 'UZ230700000042';
+  const sale = await write({ terminalId, receiptSeq: 4_711, externalId: 'in-hand' });
+  const refund = await write({ terminalId, receiptSeq: 4_712, type: 'refund' });
+  await write({ terminalId: 'UZ230700000043', receiptSeq: 4_711 });
+  expect(await all(`terminal_id=${terminalId}&receipt_seq=4711`)).toEqual([sale]);
+  expect(await all(`terminal_id=${terminalId}&receipt_seq=4712`)).toEqual([refund]);
+  expect(await all(`terminal_id=${terminalId}&receipt_seq=4713`)).toEqual([]);
+  expect(await all(`terminal_id=${terminalId}&receipt_seq=4711&external_id=in-hand`)).toEqual([sale]);
+  expect(await all(`terminal_id=${terminalId}&receipt_seq=4712&external_id=in-hand`)).toEqual([]);
+  expect(await all(`terminal_id=${terminalId}&receipt_seq=4712&status=registered&type=sale`)).toEqual([]);
+  const other = await fixture.createToken(await fixture.createMerchant(), ['receipts:read']);
+  expect((await list(`terminal_id=${terminalId}&receipt_seq=4711`, other)).ids).toEqual([]);
 });
 
 test('needs receipts:read', async () => {

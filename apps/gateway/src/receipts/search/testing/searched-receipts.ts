@@ -24,7 +24,7 @@ export async function insertReceipts(
                             '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute' AS at) AS s`,
     [receipts, of.merchants, of.devices, of.branches, of.cashiers],
   );
-  await client.query('VACUUM ANALYZE receipts, external_id_claims');
+  await client.query('VACUUM ANALYZE receipts, external_id_claims, registration_claims');
 }
 
 /** From now on the session reads as the API does for one merchant: row-level security must leave each index its use. */
@@ -70,6 +70,7 @@ export const WITHOUT_FILTER: ReceiptFilter = {
   ...{
     merchantId: 'mer_1',
     externalId: null,
+    registration: null,
     status: null,
     type: null,
     deviceId: null,
