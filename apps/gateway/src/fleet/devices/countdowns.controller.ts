@@ -3,7 +3,7 @@ import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { PageQuery, pageOf, pageRequest, type Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
 import { deviceView, type CountdownsView, type LaneView } from './device-view.js';
-import { DeviceRepository, type DeviceRow } from './device.repository.js';
+import { DeviceRepository, EVERY_DEVICE, type DeviceRow } from './device.repository.js';
 
 /** A register as an operator watches it. */
 interface WatchedDeviceView {
@@ -27,7 +27,7 @@ export class CountdownsController {
   @Scopes('operator:read')
   async list(@CurrentCaller() { merchantId }: Caller, @Query() query: PageQuery): Promise<Page<WatchedDeviceView>> {
     const request = pageRequest(query, 'dev');
-    const rows = await this.devices.list(merchantId, { branchId: null, groupId: null, state: null }, request);
+    const rows = await this.devices.list(merchantId, EVERY_DEVICE, request);
     return pageOf(rows, request.limit, watchedDeviceView);
   }
 }

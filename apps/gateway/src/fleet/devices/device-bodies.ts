@@ -16,6 +16,7 @@ import type { VatRule } from '#fiscal-domain';
 import { IsGivenOrAbsent, IsIdOrCode, IsName, IsTimeOfDay } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { IsCleanText } from '../../http/body-constraints.js';
+import { IsPlainText } from '../../http/query-rules.js';
 
 export const DEVICE_STATES = [
   'online',
@@ -183,4 +184,14 @@ export class DevicesQuery extends PageQuery {
   @IsOptional()
   @IsIn(DEVICE_STATES)
   state?: (typeof DEVICE_STATES)[number];
+
+  /** `true`: those for which something is to be done, in every state but `online` and `disabled`. */
+  @IsOptional()
+  @IsIn(['true', 'false'])
+  attention?: string;
+
+  /** In the name, the terminal, or the name or code of the branch; small and capital letters are the same. */
+  @IsOptional()
+  @IsPlainText(128)
+  q?: string;
 }

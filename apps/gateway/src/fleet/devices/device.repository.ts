@@ -45,10 +45,28 @@ export interface DeviceFilter {
   branchId: string | null;
   groupId: string | null;
   state: string | null;
+  attention: boolean;
+  search: string | null;
 }
+
+export const EVERY_DEVICE: DeviceFilter = {
+  branchId: null,
+  groupId: null,
+  state: null,
+  attention: false,
+  search: null,
+};
 
 /** A lane's length is counted no further than this: the view of a device must not cost more the worse it goes. */
 export const MAX_COUNTED = 10_000;
+
+/** What a person calls a register: its name, its terminal, or its shop. */
+function isNamed(merchantId: string, search: string): Prisma.Sql {
+  const within = (text: Prisma.Sql): Prisma.Sql => Prisma.sql`position(lower(${search}) IN lower(${text})) > 0`;
+  return Prisma.sql`(${within(Prisma.sql`d.name`)} OR ${within(Prisma.sql`coalesce(d.terminal_id, '')`)}
+    OR d.branch_id IN (SELECT b.id FROM branches b
+                        WHERE b.merchant_id = ${merchantId} AND (${within(Prisma.sql`b.name`)} OR ${within(Prisma.sql`b.code`)})))`;
+}
 
 /** Devices as people see them: registered, not deleted, with what waits in their lanes. */
 @Injectable()
@@ -61,12 +79,14 @@ export class DeviceRepository {
   }
 
   list(merchantId: string, filter: DeviceFilter, { limit, afterId }: PageRequest): Promise<DeviceRow[]> {
-    const { branchId, groupId, state } = filter;
+    const { branchId, groupId, state, attention, search } = filter;
     const where = Prisma.sql`
       d.merchant_id = ${merchantId} AND d.id > ${afterId ?? ''}
       AND (${branchId}::text IS NULL OR d.branch_id = ${branchId})
       AND (${groupId}::text IS NULL OR d.group_id = ${groupId})
-      AND (${state}::text IS NULL OR d.state = ${state}::device_state)`;
+      AND (${state}::text IS NULL OR d.state = ${state}::device_state)
+      AND (NOT ${attention} OR d.state NOT IN ('online', 'disabled'))
+      ${search === null ? Prisma.empty : Prisma.sql`AND ${isNamed(merchantId, search)}`}`;
     return this.read(where, limit + 1);
   }
 

@@ -1,4 +1,5 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { normaliseText } from '#fiscal-domain';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { notFound, ownId } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
@@ -40,6 +41,8 @@ export class DevicesController {
       branchId: query.branch_id === undefined ? null : await this.places.branchId(merchantId, query.branch_id),
       groupId: query.group_id === undefined ? null : await this.places.groupId(merchantId, query.group_id),
       state: query.state ?? null,
+      attention: query.attention === 'true',
+      search: query.q === undefined ? null : normaliseText(query.q),
     };
     return pageOf(await this.devices.list(merchantId, filter, request), request.limit, deviceView);
   }

@@ -269,7 +269,18 @@ describe('showing', () => {
     await fleet.gateway.prisma.device.update({ where: { id: ids[1] ?? '' }, data: { state: 'blocked' } });
     const blocked = await fleet.ask('GET', '/v1/devices?state=blocked&branch_id=main', undefined, token);
     expect(blocked.body.data.map(({ id }) => id)).toEqual([ids[1]]);
-    for (const query of ['state=asleep', 'limit=0', 'limit=101', 'cursor=abc', 'branch_id=nowhere', 'color=red']) {
+    for (const query of [
+      'attention=yes',
+      'q=',
+      `q=${'x'.repeat(129)}`,
+      'q=%00',
+      'state=asleep',
+      'limit=0',
+      'limit=101',
+      'cursor=abc',
+      'branch_id=nowhere',
+      'color=red',
+    ]) {
       expect([query, (await fleet.ask('GET', `/v1/devices?${query}`, undefined, token)).status]).toEqual([query, 422]);
     }
   });
