@@ -3,6 +3,7 @@ import { useId, useMemo, useState, type KeyboardEvent, type ReactElement } from 
 import { useWords } from '../i18n/i18n.js';
 import { useSession } from '../session/session-context.js';
 import { Dialog } from '../ui/dialog.js';
+import { receiptInHand } from './receipt-in-hand.js';
 import { screensFor } from './screens.js';
 
 interface Command {
@@ -11,8 +12,7 @@ interface Command {
   run: () => void;
 }
 
-const RECEIPT_ID = /^rcp_[0-9a-z]{26}$/;
-const DEVICE_ID = /^dev_[0-9a-z]{26}$/;
+const DEVICE_ID = /^dev_(?:test_)?[0-9a-z]{26}$/;
 
 interface Props {
   open: boolean;
@@ -89,9 +89,14 @@ function useCommands(typed: string): Command[] {
   const navigate = useNavigate();
   return useMemo(() => {
     const found: Command[] = [];
-    if (RECEIPT_ID.test(typed)) {
-      const run = (): void => void navigate({ to: '/receipts/$id', params: { id: typed } });
-      found.push({ key: 'receipt', label: palette.receiptById(typed), run });
+    const inHand = receiptInHand(typed);
+    if (inHand?.kind === 'receipt') {
+      const run = (): void => void navigate({ to: '/receipts/$id', params: { id: inHand.id } });
+      found.push({ key: 'receipt', label: palette.receiptById(inHand.id), run });
+    } else if (inHand !== null) {
+      const { kind: _kind, ...search } = inHand;
+      const run = (): void => void navigate({ to: '/receipts', search });
+      found.push({ key: 'document', label: palette.receiptByDocument(search.terminal_id, search.receipt_seq), run });
     } else if (DEVICE_ID.test(typed)) {
       const run = (): void => void navigate({ to: '/registers/$id', params: { id: typed } });
       found.push({ key: 'register', label: palette.registerById(typed), run });

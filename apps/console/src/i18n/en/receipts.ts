@@ -31,6 +31,8 @@ export const receipts = {
     status: 'Status',
     type: 'Type',
     external_id: 'Your number',
+    terminal_id: 'Terminal (on the paper)',
+    receipt_seq: 'Number of the receipt at the terminal',
     device_id: 'Register',
     branch_id: 'Branch',
     cashier_id: 'Cashier',

@@ -32,6 +32,8 @@ export const receipts: ReceiptWords = {
     status: 'Статус',
     type: 'Вид',
     external_id: 'Ваш номер',
+    terminal_id: 'Терминал (на чеке)',
+    receipt_seq: 'Номер чека на терминале',
     device_id: 'Касса',
     branch_id: 'Филиал',
     cashier_id: 'Кассир',

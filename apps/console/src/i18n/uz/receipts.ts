@@ -32,6 +32,8 @@ export const receipts: ReceiptWords = {
     status: 'Holat',
     type: 'Turi',
     external_id: 'Raqamingiz',
+    terminal_id: 'Terminal (chekda)',
+    receipt_seq: 'Terminaldagi chek raqami',
     device_id: 'Kassa',
     branch_id: 'Filial',
     cashier_id: 'Kassir',

@@ -33,7 +33,9 @@ function toFilters(typed: Record<FilterName, string>): ReceiptFilters {
   const asked = (name: FilterName): string | undefined => {
     if (SUMS.includes(name)) return sumFilter(typed[name]);
     if (TIMES.includes(name)) return inputToInstant(typed[name]);
-    return typed[name].trim() === '' ? undefined : typed[name].trim();
+    const text = typed[name].trim();
+    if (text === '') return undefined;
+    return name === 'terminal_id' ? text.toUpperCase() : text;
   };
   const filters: ReceiptFilters = {};
   for (const name of FILTERS) {
@@ -73,6 +75,8 @@ export function ReceiptFilterForm({ filters, places, problem, onApply }: Props):
       <SelectField {...field('status')} options={choices(status)} />
       <SelectField {...field('type')} options={choices(type)} />
       <TextField {...field('external_id')} />
+      <TextField {...field('terminal_id')} />
+      <TextField {...field('receipt_seq')} inputMode="numeric" />
       <SelectField {...field('device_id')} options={[any, ...kept(places.devices, typed.device_id)]} />
       <SelectField {...field('branch_id')} options={[any, ...kept(places.branches, typed.branch_id)]} />
       <SelectField {...field('cashier_id')} options={[any, ...kept(places.cashiers, typed.cashier_id)]} />

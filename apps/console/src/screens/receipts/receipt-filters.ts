@@ -8,6 +8,8 @@ export const FILTERS = [
   'status',
   'type',
   'external_id',
+  'terminal_id',
+  'receipt_seq',
   'device_id',
   'branch_id',
   'cashier_id',
