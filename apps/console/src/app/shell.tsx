@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.js';
 import { Menu } from '../ui/menu.js';
 import { LanguageSwitch, ThemeSwitch } from './preferences.js';
 import { Palette } from './palette.js';
+import { asksForPalette } from './palette-keys.js';
 import { screensFor } from './screens.js';
 
 /** The frame of every screen: navigation, search, merchant, language, theme. */
@@ -48,15 +49,12 @@ export function Shell(): ReactElement {
   );
 }
 
-/** `/` anywhere but in a field, and Ctrl-K everywhere. */
 function usePaletteKeys(open: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const target = event.target as HTMLElement;
       const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
-      const isSlash = event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey;
-      const isCommand = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
-      if (!isSlash && !isCommand) return;
+      if (!asksForPalette(event, isTyping)) return;
       event.preventDefault();
       open();
     };
