@@ -60,6 +60,60 @@ describeInBrowser('lists and details of the console', () => {
     await page.getByText(/The file is complete: \S+ KiB/).waitFor();
   });
 
+  test('of more than a hundred cashiers each can be chosen and is called by its name', async () => {
+    for (let number = 1; number <= 101; number += 1) {
+      const name = `Kassir ${number}`;
+      expect((await rig.client.post('/v1/cashiers', { code: `many-${number}`, name })).status).toBe(201);
+    }
+    const { page } = visitor;
+    await visitor.open('/receipts');
+    await page.getByRole('button', { name: 'Filters' }).click();
+    const cashier = page.getByRole('search').getByLabel('Cashier');
+    await cashier.getByRole('option', { name: 'Kassir 101', exact: true }).waitFor({ state: 'attached' });
+    const offered = (await cashier.getByRole('option').allInnerTexts()).filter((name) => name.startsWith('Kassir '));
+    expect(offered).toEqual(Array.from({ length: 101 }, (_, index) => `Kassir ${index + 1}`));
+    await cashier.selectOption({ label: 'Kassir 101' });
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.waitForURL(/cashier_id=csh_/);
+  });
+
+  test('what a customer has in hand finds the receipt: the text of the QR code, the paper, the link of the seller', async () => {
+    const { body } = await rig.client.get(`/v1/receipts/${receipt}`);
+    const fiscal = body.fiscal as { verification_url: string; terminal_id: string; receipt_seq: number };
+    const { page } = visitor;
+    await visitor.open('/overview');
+    const search = async (typed: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Search' }).fill(typed);
+      await page.keyboard.press('Enter');
+    };
+    for (const typed of [fiscal.verification_url, `${fiscal.terminal_id} ${fiscal.receipt_seq}`]) {
+      await search(typed);
+      await page.waitForURL(/terminal_id=.*receipt_seq=/);
+      await page.locator('.row-link').click();
+      await page.waitForURL(new RegExp(`/receipts/${receipt}$`));
+      await visitor.open('/overview');
+    }
+    await search(String(body.receipt_url));
+    await page.waitForURL(new RegExp(`/receipts/${receipt}$`));
+
+    await visitor.open('/receipts');
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await page.getByRole('search').getByLabel('Terminal (on the paper)').fill(fiscal.terminal_id.toLowerCase());
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page
+      .getByRole('search')
+      .getByText('a fiscal document is found by terminal_id and receipt_seq together')
+      .waitFor();
+    await page.getByRole('search').getByLabel('Number of the receipt at the terminal').fill(String(fiscal.receipt_seq));
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await until(
+      'one receipt is found',
+      () => page.locator('.row-link').count(),
+      (count) => count === 1,
+    );
+  });
+
   test('the timeline shows the evidence of the attempt', async () => {
     const { page } = visitor;
     await visitor.open(`/receipts/${receipt}`);

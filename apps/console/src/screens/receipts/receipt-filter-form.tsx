@@ -95,7 +95,7 @@ export function ReceiptFilterForm({ filters, places, problem, onApply }: Props):
   );
 }
 
-/** An id of the address that is not among the first hundred stays what it is. */
+/** An id of the address that is not among them stays what it is. */
 function kept(options: readonly Option[], value: string): readonly Option[] {
   return value === '' || options.some((option) => option.value === value)
     ? options

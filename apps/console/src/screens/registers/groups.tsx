@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
+import { everyPage } from '../../api/every-page.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -18,15 +19,14 @@ interface Fleet {
   devices: Device[];
 }
 
-const limit = 100;
-
+/** All of them: who takes over is a statement about every register of the group. */
 async function readFleet(): Promise<Fleet> {
   const [groups, branches, devices] = await Promise.all([
-    api('get', '/v1/groups', { query: { limit } }),
-    api('get', '/v1/branches', { query: { limit } }),
-    api('get', '/v1/devices', { query: { limit } }),
+    everyPage((query) => api('get', '/v1/groups', { query })),
+    everyPage((query) => api('get', '/v1/branches', { query })),
+    everyPage((query) => api('get', '/v1/devices', { query })),
   ]);
-  return { groups: groups.data, branches: branches.data, devices: devices.data };
+  return { groups, branches, devices };
 }
 
 /** Groups, their branches and registers, and which would take over from which. */

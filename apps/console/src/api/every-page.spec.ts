@@ -1,0 +1,25 @@
+// Promise: what is read whole is read to its end, in order, and not without one.
+import { everyPage } from './every-page.js';
+
+function listOf(size: number): { asked: (string | undefined)[]; read: Parameters<typeof everyPage<number>>[0] } {
+  const asked: (string | undefined)[] = [];
+  const read: Parameters<typeof everyPage<number>>[0] = ({ limit, cursor }) => {
+    asked.push(cursor);
+    const from = Number(cursor ?? 0);
+    const data = Array.from({ length: Math.min(limit, size - from) }, (_, index) => from + index);
+    return Promise.resolve({ data, next_cursor: from + limit < size ? String(from + limit) : null });
+  };
+  return { asked, read };
+}
+
+test.each([0, 1, 100, 101, 300])('%i of them', async (size) => {
+  const { asked, read } = listOf(size);
+  expect(await everyPage(read)).toEqual(Array.from({ length: size }, (_, index) => index));
+  expect(asked).toHaveLength(Math.max(1, Math.ceil(size / 100)));
+});
+
+test('a list without an end is left at two thousand', async () => {
+  const { asked, read } = listOf(1_000_000);
+  expect(await everyPage(read)).toHaveLength(2_000);
+  expect(asked).toHaveLength(20);
+});

@@ -1,0 +1,22 @@
+/** What a screen reads whole: a chain of some hundred shops. More are no choice for a list of options, and no picture. */
+const MOST = 2_000;
+const PAGE = 100;
+
+interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}
+
+/** Page by page, in the order of the list. */
+export async function everyPage<T>(
+  read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<T>>,
+): Promise<T[]> {
+  const found: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await read({ limit: PAGE, cursor });
+    found.push(...page.data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined && found.length < MOST);
+  return found;
+}
