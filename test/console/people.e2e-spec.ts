@@ -64,6 +64,36 @@ describeInBrowser('people before the console', () => {
     await person.visitor.end();
   });
 
+  test('a name as in a passport leaves each part of the head its place, on a desk and on a phone', async () => {
+    const name = 'Abdurahmonova Gulchehra Shavkatjonovna qizi';
+    const person = await ConsolePerson.come(rig, prisma, 'long@shop.uz');
+    const { page } = person;
+    await person.accept(await inviteByCommand(rig, 'long@shop.uz', 'owner'), name);
+    for (const width of [1440, 700, 390, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      const head = await page.locator('header.top').boundingBox();
+      const boxes: Awaited<ReturnType<Locator['boundingBox']>>[] = [];
+      for (const part of await page.locator('header.top > *:visible').all()) boxes.push(await part.boundingBox());
+      const misplaced = boxes.filter(
+        (box, at) =>
+          box === null ||
+          head === null ||
+          box.y < head.y ||
+          box.y + box.height > head.y + head.height ||
+          box.x + box.width > width ||
+          box.x < (boxes[at - 1]?.x ?? 0) + (boxes[at - 1]?.width ?? 0),
+      );
+      expect([width, misplaced]).toEqual([width, []]);
+      const cut = await page
+        .locator('header.top > .search')
+        .evaluate((search) => search.scrollWidth - search.clientWidth);
+      expect([width, cut]).toEqual([width, 0]);
+    }
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('menuitem', { name: 'My account' }).waitFor();
+    await person.visitor.end();
+  });
+
   test('a passkey alone is enough, for the invitation, the login and the second factor', async () => {
     const person = await ConsolePerson.come(rig, prisma, 'key@shop.uz');
     const { page } = person;

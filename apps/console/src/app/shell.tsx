@@ -33,7 +33,7 @@ export function Shell(): ReactElement {
         </button>
         <MerchantName />
         <button type="button" className="search" onClick={() => setPaletteOpen(true)}>
-          <span aria-hidden="true">⌕</span> {words.search} <kbd>/</kbd>
+          <span aria-hidden="true">⌕</span> <span className="search-word">{words.search}</span> <kbd>/</kbd>
         </button>
         <PersonMenu />
       </header>
@@ -136,7 +136,7 @@ function PersonMenu(): ReactElement | null {
   if (me.kind !== 'user') return null;
   return (
     <Menu
-      label={me.user?.name ?? ''}
+      label={<span className="person">{me.user?.name ?? ''}</span>}
       name={me.user?.name ?? nav.account}
       entries={[
         { key: 'account', label: nav.account, onSelect: () => void navigate({ to: '/account' }) },
