@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
+import { sql } from '../system/database.js';
 import { ConsoleRig, type Visitor } from './console-rig.js';
 
 let rig: ConsoleRig;
@@ -122,6 +123,43 @@ describeInBrowser('lists and details of the console', () => {
     const { fiscal } = (await rig.client.get(`/v1/receipts/${receipt}`)).body as { fiscal: { fiscal_sign: string } };
     await answered.getByText(/"http_status": 200/).waitFor();
     await answered.getByText(`"fiscal_sign": "${fiscal.fiscal_sign}"`).waitFor();
+  });
+
+  test('a register is found by its name; one that needs attention stands on the overview and in a list of its own', async () => {
+    const { page } = visitor;
+    const { data } = (await rig.client.get('/v1/devices')).body as { data: { id: string }[] };
+    const [first, second] = data;
+    await sql(rig.system.database, `UPDATE devices SET name = 'Till at the entrance' WHERE id = $1`, [first?.id]);
+    await visitor.open('/registers');
+    await page.getByLabel('Name, terminal or shop').fill('ENTRANCE');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/q=ENTRANCE/);
+    const tiles = page.locator('.tile-link');
+    const shown = (count: number) =>
+      until(
+        'the list is read',
+        () => tiles.count(),
+        (now) => now === count,
+      );
+    await shown(1);
+    await tiles.click();
+    await page.waitForURL(new RegExp(`/registers/${first?.id}$`));
+    await page.goBack();
+    await shown(1);
+    expect(await page.getByLabel('Name, terminal or shop').inputValue()).toBe('ENTRANCE');
+
+    await sql(
+      rig.system.database,
+      `UPDATE devices SET state = 'blocked', poll_due_at = now() + interval '1 hour' WHERE id = $1`,
+      [second?.id],
+    );
+    await visitor.open('/overview');
+    const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Registers that need attention' }) });
+    await card.getByText('Blocked').waitFor();
+    await visitor.open('/registers?state=attention');
+    await shown(1);
+    expect(await page.getByLabel('State').inputValue()).toBe('attention');
+    await sql(rig.system.database, `UPDATE devices SET state = 'online' WHERE id = $1`, [second?.id]);
   });
 
   test('a register is shown in words, not in names of the API', async () => {

@@ -99,8 +99,9 @@ const unknown = createRoute({
 const registers = createRoute({
   getParentRoute: () => app,
   path: '/registers',
-  validateSearch: (given: Record<string, unknown>): { state?: string; view?: string } => ({
+  validateSearch: (given: Record<string, unknown>): { state?: string; q?: string; view?: string } => ({
     ...textOf(given, 'state'),
+    ...textOf(given, 'q'),
     ...textOf(given, 'view'),
   }),
   component: lazyRouteComponent(() => import('../screens/registers/registers-screen.js'), 'RegistersScreen'),

@@ -26,6 +26,8 @@ export const overviewWords = {
     longest: 'longest',
     noSpeed: 'Nothing was registered.',
     ms: (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`),
+    inTrouble: 'Registers that need attention',
+    noneInTrouble: 'Every register sells.',
     due: 'Runs out next',
     noneDue: 'Nothing runs out soon.',
     kinds: {

@@ -48,6 +48,7 @@ export const shell = {
     noPermissionHint: (scope: string): string => `Ask an owner for the right “${scope}”.`,
     notFound: 'There is no such page.',
     missing: 'There is no such record, or it belongs to another merchant.',
+    all: 'Show all',
     more: 'Load more',
     end: 'That is all.',
     working: 'Working …',

@@ -26,6 +26,8 @@ export const overviewWords: OverviewWords = {
     longest: 'самый долгий',
     noSpeed: 'Ничего не зарегистрировано.',
     ms: (ms) => (ms < 1_000 ? `${ms} мс` : `${(ms / 1_000).toFixed(1).replace('.', ',')} с`),
+    inTrouble: 'Кассы, требующие внимания',
+    noneInTrouble: 'Все кассы продают.',
     due: 'Скоро закончится',
     noneDue: 'Скоро ничего не заканчивается.',
     kinds: {

@@ -48,6 +48,7 @@ export const shell: ShellWords = {
     noPermissionHint: (scope) => `Попросите у владельца право «${scope}».`,
     notFound: 'Такой страницы нет.',
     missing: 'Такой записи нет, или она принадлежит другой организации.',
+    all: 'Показать все',
     more: 'Загрузить ещё',
     end: 'Это всё.',
     working: 'Выполняется …',

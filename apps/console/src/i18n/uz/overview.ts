@@ -26,6 +26,8 @@ export const overviewWords: OverviewWords = {
     longest: 'eng uzog‘i',
     noSpeed: 'Hech narsa ro‘yxatga olinmagan.',
     ms: (ms) => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1).replace('.', ',')} s`),
+    inTrouble: 'E’tibor talab qiladigan kassalar',
+    noneInTrouble: 'Hamma kassa sotmoqda.',
     due: 'Tez orada tugaydi',
     noneDue: 'Yaqin orada tugaydigani yo‘q.',
     kinds: {

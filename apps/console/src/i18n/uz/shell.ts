@@ -48,6 +48,7 @@ export const shell: ShellWords = {
     noPermissionHint: (scope) => `Egasidan “${scope}” huquqini so‘rang.`,
     notFound: 'Bunday sahifa yo‘q.',
     missing: 'Bunday yozuv yo‘q yoki u boshqa tashkilotga tegishli.',
+    all: 'Hammasini ko‘rsatish',
     more: 'Yana yuklash',
     end: 'Hammasi shu.',
     working: 'Bajarilmoqda …',

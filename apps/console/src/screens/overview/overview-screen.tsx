@@ -7,6 +7,7 @@ import { Badge, PageHead, Time } from '../../ui/shown.js';
 import { Loaded, NeedsScope } from '../../ui/states.js';
 import { useLiveEvents } from '../../ui/use-live-events.js';
 import { Charts, Happened, Places, RunsOut, Speed } from './overview-cards.js';
+import { InTrouble } from './in-trouble.js';
 import { PeriodCard, UnderWay } from './overview-sums.js';
 
 export function OverviewScreen(): ReactElement {
@@ -80,6 +81,7 @@ function Numbers({ now, events }: { now: Schema<'Overview'>; events: readonly Li
           <Places now={now} />
         </div>
         <div className="column-side">
+          <InTrouble />
           <RunsOut countdowns={now.countdowns} />
           <Speed latency={now.latency} />
           <Happened events={events} />

@@ -3,7 +3,8 @@ import type { ReactElement, ReactNode } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { problemOf } from '../../api/problem.js';
 import { formatCount } from '../../format/money.js';
-import { named, useWords, type Words } from '../../i18n/i18n.js';
+import { useWords, type Words } from '../../i18n/i18n.js';
+import { named } from '../../i18n/named.js';
 import { Badge, Card, Facts, Meter, Time, type BadgeTone } from '../../ui/shown.js';
 import { Loaded } from '../../ui/states.js';
 

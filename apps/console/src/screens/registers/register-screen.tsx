@@ -3,12 +3,14 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { named, useWords, type Words } from '../../i18n/i18n.js';
+import { useWords, type Words } from '../../i18n/i18n.js';
+import { named } from '../../i18n/named.js';
 import { Badge, Card, Copyable, Facts, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { CountdownBars } from './countdown-bars.js';
 import { RegisterActions } from './register-actions.js';
+import { reasonText } from './reason-text.js';
 import { RegisterState } from './register-state.js';
 
 export function RegisterScreen(): ReactElement {
@@ -42,7 +44,7 @@ function Detail({ device }: { device: Device }): ReactElement {
       >
         <RegisterActions device={device} />
       </PageHead>
-      {device.state_reason !== null && <p className="hint">{device.state_reason}</p>}
+      {device.state_reason !== null && <p className="hint">{reasonText(device.state_reason, fleet.reasons)}</p>}
       <div className="columns">
         <div className="column-main">
           <Card title={fleet.register.countdowns}>
@@ -60,18 +62,27 @@ function Detail({ device }: { device: Device }): ReactElement {
   );
 }
 
-function Lane({ device: { lane, draining_since: draining } }: { device: Device }): ReactElement {
+function Lane({ device }: { device: Device }): ReactElement {
+  const { lane, draining_since: draining } = device;
   const { fleet } = useWords();
   const words = fleet.register;
   return (
     <Card title={words.lane}>
       <Facts
         rows={[
-          [words.waiting, formatCount(lane.waiting)],
+          [
+            words.waiting,
+            <Link to="/receipts" search={{ device_id: device.id, status: 'accepted' }}>
+              {formatCount(lane.waiting)}
+            </Link>,
+          ],
           [words.oldest, lane.oldest_accepted_at && <Time at={lane.oldest_accepted_at} />],
           [words.due, lane.due_at && <Time at={lane.due_at} />],
-          // What the register or the connection to it said, as it is in the log.
-          [words.dueWhy, lane.due_reason && <code className="code">{lane.due_reason}</code>],
+          // The title has what the register or the connection to it said, as it is in the log.
+          [
+            words.dueWhy,
+            lane.due_reason && <span title={lane.due_reason}>{reasonText(lane.due_reason, fleet.reasons)}</span>,
+          ],
           [
             fleet.draining,
             draining && (

@@ -15,6 +15,9 @@ const TONES: Record<State, BadgeTone> = {
   disabled: 'neutral',
 };
 
+/** In an address: every state for which something is to be done. */
+export const ATTENTION = 'attention';
+
 export const STATES = Object.keys(TONES) as State[];
 
 /** A state that this page does not know yet is shown by its name. */

@@ -1,20 +1,21 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
-import { SelectField } from '../../ui/field.js';
+import { SelectField, TextField } from '../../ui/field.js';
 import { Badge, Meter, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
 import { barsOf, toneOf } from './countdown-bars.js';
 import { Groups } from './groups.js';
 import { EnrolmentWizard } from './enrolment-wizard.js';
-import { RegisterState, STATES } from './register-state.js';
+import { reasonText } from './reason-text.js';
+import { ATTENTION, RegisterState, STATES } from './register-state.js';
 
 export function RegistersScreen(): ReactElement {
   const { view = 'list' } = useSearch({ from: '/app/registers' });
@@ -44,20 +45,23 @@ function Failover(): ReactElement {
 function Registers(): ReactElement {
   const { nav, fleet, state: texts, action } = useWords();
   const { can } = useSession();
-  const { state } = useSearch({ from: '/app/registers' });
+  const { state, q } = useSearch({ from: '/app/registers' });
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
   const list = useInfiniteQuery({
-    queryKey: ['devices', 'list', state],
+    queryKey: ['devices', 'list', state, q],
     queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/devices', { signal, query: { limit: 50, cursor: pageParam, state } }),
+      api('get', '/v1/devices', { signal, query: { limit: 50, cursor: pageParam, q, ...inState(state) } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 15_000,
   });
   const devices = list.data?.pages.flatMap(({ data }) => data) ?? [];
-  const filter = (next: string): void =>
-    void navigate({ to: '/registers', search: next === '' ? {} : { state: next } });
+  const filter = (part: { state?: string; q?: string }): void => {
+    const next = { state, q, ...part };
+    const given = Object.entries(next).filter(([, value]) => value !== undefined && value !== '');
+    void navigate({ to: '/registers', search: Object.fromEntries(given) });
+  };
   return (
     <div className="page">
       <PageHead title={nav.registers}>
@@ -71,20 +75,24 @@ function Registers(): ReactElement {
         )}
       </PageHead>
       <Views shown="list" />
-      <div className="form-row">
+      <div className="search-form">
+        <Search key={q ?? ''} shown={q ?? ''} onSearch={(text) => filter({ q: text })} />
         <SelectField
-          label={nav.registers}
+          label={fleet.register.state}
           value={state ?? ''}
           options={[
             { value: '', label: fleet.register.all },
+            { value: ATTENTION, label: fleet.register.attention },
             ...STATES.map((value) => ({ value, label: fleet.state[value] })),
           ]}
-          onValue={filter}
+          onValue={(value) => filter({ state: value })}
         />
       </div>
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && devices.length === 0 && <Empty>{state === undefined ? texts.empty : texts.emptyFiltered}</Empty>}
+      {list.data && devices.length === 0 && (
+        <Empty>{state === undefined && q === undefined ? texts.empty : texts.emptyFiltered}</Empty>
+      )}
       <ul className="tiles">
         {devices.map((device) => (
           <RegisterTile key={device.id} device={device} />
@@ -102,6 +110,27 @@ function Registers(): ReactElement {
   );
 }
 
+/** What the address says of a state, as the gateway is asked. */
+function inState(state: string | undefined): { state?: string; attention?: 'true' } {
+  if (state === undefined) return {};
+  return state === ATTENTION ? { attention: 'true' } : { state };
+}
+
+function Search({ shown, onSearch }: { shown: string; onSearch: (text: string) => void }): ReactElement {
+  const { fleet, action } = useWords();
+  const [typed, setTyped] = useState(shown);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onSearch(typed.trim());
+  };
+  return (
+    <form className="search-form" role="search" onSubmit={submit}>
+      <TextField label={fleet.register.search} type="search" maxLength={128} value={typed} onValue={setTyped} />
+      <Button type="submit">{action.apply}</Button>
+    </form>
+  );
+}
+
 /** A register in short: its state, its queue, and whatever of it runs out first. */
 function RegisterTile({ device }: { device: Device }): ReactElement {
   const { fleet } = useWords();
@@ -114,7 +143,7 @@ function RegisterTile({ device }: { device: Device }): ReactElement {
         </Link>
         <RegisterState state={device.state} />
       </div>
-      {device.state_reason !== null && <p className="hint">{device.state_reason}</p>}
+      {device.state_reason !== null && <p className="hint">{reasonText(device.state_reason, fleet.reasons)}</p>}
       <p className="hint">
         {fleet.register.waiting}: <strong>{formatCount(device.lane.waiting)}</strong> · {device.terminal_id ?? '—'}
         {device.draining_since !== null && (

@@ -8,6 +8,7 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Badge, Facts, Json, Money, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { reasonText } from '../registers/reason-text.js';
 import { DecisionForm } from './decision-form.js';
 import { ParkAttempt } from './park-attempt.js';
 
@@ -124,7 +125,7 @@ function Answered({
       <p>{attempt.http_status === null ? fleet.unknown.noAnswer : `HTTP ${attempt.http_status}`}</p>
       {explanation !== null && (
         <p>
-          <strong>{fleet.unknown.explanation}:</strong> {explanation}
+          <strong>{fleet.unknown.explanation}:</strong> {reasonText(explanation, fleet.reasons)}
         </p>
       )}
       {last && (

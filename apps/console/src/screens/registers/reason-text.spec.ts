@@ -1,0 +1,29 @@
+// Promise: why a register or an attempt stands is said in the person's language; what is not known is said as it is in the log.
+import { fleet as en } from '../../i18n/en/fleet.js';
+import { fleet as ru } from '../../i18n/ru/fleet.js';
+import { fleet as uz } from '../../i18n/uz/fleet.js';
+import { reasonText } from './reason-text.js';
+
+test.each([
+  ['GET /status: timeout', 'Касса не ответила на /status: не ответила вовремя'],
+  ['GET /fm/info: ECONNREFUSED', 'Касса не ответила на /fm/info: отказала в соединении'],
+  ['E-001: the register is not activated', 'E-001: касса не активирована'],
+  [
+    'left open by a process that is gone; could not be resolved in time',
+    'программа остановилась, не дождавшись ответа; выяснить за отведённое время не удалось',
+  ],
+  ['parked by an operator: Касса сгорела', 'отложил человек: Касса сгорела'],
+  ['memory: 800 of 858 places are taken by unsent documents', 'память заполняется документами, не переданными в ОФД'],
+  ['toString: x', 'toString: x'],
+  ['sequence 7 belongs to another receipt', 'sequence 7 belongs to another receipt'],
+  ['constructor', 'constructor'],
+])('%s', (said, shown) => {
+  expect(reasonText(said, ru.reasons)).toBe(shown);
+});
+
+test('each language knows the same', () => {
+  expect(Object.keys(ru.reasons.known)).toEqual(Object.keys(en.reasons.known));
+  expect(Object.keys(ru.reasons.warnings)).toEqual(Object.keys(en.reasons.warnings));
+  expect(Object.keys(uz.reasons.warnings)).toEqual(Object.keys(en.reasons.warnings));
+  expect(Object.keys(uz.reasons.known)).toEqual(Object.keys(en.reasons.known));
+});

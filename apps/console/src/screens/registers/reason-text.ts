@@ -1,0 +1,30 @@
+import type { Words } from '../../i18n/i18n.js';
+import { named } from '../../i18n/named.js';
+
+type Reasons = Words['fleet']['reasons'];
+
+/** A call of ours that was not answered: `GET /status: timeout`. */
+const CALL = /^(?:GET|POST) (\/\S+): (.+)$/s;
+/** A refusal of the register with its code: `E-001: the register is not activated`. */
+const CODE = /^([A-Z]-\d{3}): (.+)$/s;
+/** A warning by its name: `memory: 800 of 858 places are taken by unsent documents`; the countdowns beside it have the numbers. */
+const WARNING = /^([a-z_]+): /;
+const PARKED = 'parked by an operator: ';
+
+/** What the relay wrote about a register or an attempt, in words of the person who reads it. What is not known stays as it is in the log. */
+export function reasonText(text: string, reasons: Reasons): string {
+  return text
+    .split('; ')
+    .map((part) => oneReason(part, reasons))
+    .join('; ');
+}
+
+function oneReason(text: string, reasons: Reasons): string {
+  const [, call, why] = CALL.exec(text) ?? [];
+  if (call !== undefined && why !== undefined) return reasons.noAnswer(call, named(reasons.known, why));
+  const [, code, said] = CODE.exec(text) ?? [];
+  if (code !== undefined && said !== undefined) return `${code}: ${named(reasons.known, said)}`;
+  if (text.startsWith(PARKED)) return reasons.parked(text.slice(PARKED.length));
+  const [, warning = ''] = WARNING.exec(text) ?? [];
+  return Object.hasOwn(reasons.warnings, warning) ? named(reasons.warnings, warning) : named(reasons.known, text);
+}
