@@ -64,7 +64,7 @@ function columnsOf({ goods }: Words, language: Language): Column<Product>[] {
     },
     { key: 'sku', title: goods.sku, width: 'minmax(8rem, 1fr)', cell: ({ sku }) => sku },
     {
-      ...{ key: 'price', title: goods.price, width: '9rem', align: 'end' },
+      ...{ key: 'price', title: goods.price, width: '11.5rem', align: 'end' },
       cell: ({ price }) => (price === null ? '—' : <Money tiyin={price} />),
     },
     { key: 'vat', title: goods.vat, width: '5rem', align: 'end', cell: ({ vat_percent: percent }) => String(percent) },

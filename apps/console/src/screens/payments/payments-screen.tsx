@@ -76,7 +76,7 @@ function columnsOf({ payments }: Words): Column<Payment>[] {
     { key: 'status', title: payments.status, width: '11rem', cell: ({ status }) => <PaymentStatus status={status} /> },
     { key: 'provider', title: payments.provider, width: '8rem', cell: ({ provider }) => provider },
     {
-      ...{ key: 'amount', title: payments.amount, width: '9rem', align: 'end' },
+      ...{ key: 'amount', title: payments.amount, width: '11.5rem', align: 'end' },
       cell: ({ amount }) => <Money tiyin={amount} />,
     },
     {
