@@ -121,7 +121,7 @@ export const shell = {
     for: (merchant: string): string => `You are invited to ${merchant}.`,
     name: 'Your name',
     password: 'New password (12 characters or more)',
-    scan: 'Scan this with an authenticator app, then type its code.',
+    scan: 'Scan this with an authenticator app (such as Google Authenticator), then type the code that it shows.',
     secret: 'Or type this secret into the app:',
     accept: 'Accept',
     acceptPasskey: 'Accept with a passkey instead of a password',

@@ -140,7 +140,7 @@ export const receipts: ReceiptWords = {
     labels: 'Qaytariladigan markirovka kodlari',
     method: 'Pul qaytadi',
     asPaid: 'to‘langanidek',
-    ownNumber: 'Qaytarishning o‘z raqamingiz',
+    ownNumber: 'Qaytarish uchun o‘z raqamingiz',
     preview: 'Nima qaytadi',
     vat: 'Shundan QQS',
     submit: 'Qaytarish',

@@ -108,10 +108,10 @@ export const shell: ShellWords = {
   },
   terminal: {
     title: 'Buyruqlar qatori',
-    ask: 'Shu kompyuterdagi buyruqlar qatori sizning nomingizdan ishlamoqchi: rollaringiz bilan, undan chiqmaguningizcha yoki seansini profilingizda tugatmaguningizcha.',
+    ask: 'Shu kompyuterdagi buyruqlar qatori sizning nomingizdan ishlamoqchi: rollaringiz bilan, undan chiqmaguningizcha yoki seansini “Mening hisobim” bo‘limida tugatmaguningizcha.',
     check:
       'Faqat fgw login buyrug‘ini hozir o‘zingiz ishga tushirgan bo‘lsangiz va terminalda shu kod ko‘rinsa, ruxsat bering:',
-    merchant: 'Savdo tashkiloti',
+    merchant: 'Tashkilot',
     allow: 'Ruxsat berish',
     refuse: 'Rad etish',
     invalid: 'Havola to‘liq emas. fgw login --browser buyrug‘ini qayta ishga tushiring.',
@@ -122,7 +122,7 @@ export const shell: ShellWords = {
     for: (merchant) => `Siz taklif qilindingiz: ${merchant}.`,
     name: 'Ismingiz',
     password: 'Yangi parol (kamida 12 belgi)',
-    scan: 'Buni kirish ilovasi bilan skanerlang va undagi kodni kiriting.',
+    scan: 'QR-kodni kod ilovasi (masalan, Google Authenticator) bilan skanerlang va u ko‘rsatgan kodni kiriting.',
     secret: 'Yoki ilovaga shu sirni kiriting:',
     accept: 'Qabul qilish',
     acceptPasskey: 'Parol o‘rniga kirish kaliti bilan qabul qilish',
