@@ -33,6 +33,9 @@ th:first-child,td:first-child{text-align:left;color:var(--soft)}
 thead th{color:var(--soft);font-size:14px}
 tr.sum td{font-weight:700;color:var(--ink)}
 td+td,th+th{padding-left:12px;white-space:nowrap}
+th:first-child,td:first-child{overflow-wrap:normal}
+.card:has(table){overflow-x:auto}
+@media (max-width:480px){table{font-size:14px}td+td,th+th{padding-left:8px}}
 .tag{display:inline-block;padding:1px 10px;border-radius:99px;font-size:14px;font-weight:600;background:#e8edf1;color:var(--soft)}
 .tag.good{background:#dcf3e6;color:#0a5c36}
 .tag.bad{background:#fde5e3;color:var(--bad)}
