@@ -162,6 +162,33 @@ describeInBrowser('lists and details of the console', () => {
     await sql(rig.system.database, `UPDATE devices SET state = 'online' WHERE id = $1`, [second?.id]);
   });
 
+  test('a shift that does not agree says by what, and leads to its receipts', async () => {
+    const { page } = visitor;
+    const id = String((await rig.client.get(`/v1/receipts/${receipt}`)).body.device_id);
+    const { database } = rig.system;
+    expect((await rig.client.post(`/v1/devices/${id}/shift/close`, {})).status).toBeLessThan(300);
+    await until(
+      'its Z-report is there',
+      () => sql(database, 'SELECT 1 FROM z_reports z JOIN shifts s ON s.id = z.shift_id WHERE s.device_id = $1', [id]),
+      (rows) => rows.length === 1,
+    );
+    await sql(
+      database,
+      `UPDATE z_reports SET totals = jsonb_set(totals, '{TotalSaleCash}', to_jsonb((totals ->> 'TotalSaleCash')::bigint + 450050))`,
+    );
+    await visitor.open('/reports?show=different');
+    const row = page.locator('.line-item', { has: page.getByText('Different', { exact: true }) });
+    await row.getByText('Difference', { exact: true }).first().click();
+    const sums = row.getByRole('region', { name: 'Difference' });
+    expect((await sums.getByRole('row', { name: /^Sales, cash/ }).innerText()).replaceAll('\u202f', ' ')).toMatch(
+      /4 500\.50$/,
+    );
+    await row.getByRole('link', { name: 'Receipts of this shift' }).click();
+    await page.waitForURL(/registered_from=.*registered_to=/);
+    await visitor.settled();
+    expect(await page.locator('.row-link').count()).toBeGreaterThan(0);
+  });
+
   test('a register is shown in words, not in names of the API', async () => {
     const { page } = visitor;
     const { data } = (await rig.client.get('/v1/devices')).body as { data: { id: string }[] };

@@ -29,15 +29,18 @@ export function reportSearch(given: Record<string, unknown>): ReportSearch {
 const COLUMNS = ['count', 'total', 'vat', 'cash', 'card'] as const;
 
 /** As the gateway's own exports: sums in tiyin, and no text that a spreadsheet would run. */
-export function turnoverCsv({ by, data }: Schema<'TurnoverView'>): Blob {
+export function turnoverCsv({ by, data }: Schema<'TurnoverView'>, names: ReadonlyMap<string, string>): Blob {
+  const isOfPlaces = by === 'device' || by === 'branch' || by === 'cashier';
   const head = [
     by,
+    ...(isOfPlaces ? ['name'] : []),
     ...['sales', 'refunds'].flatMap((kind) => COLUMNS.map((name) => `${kind}_${name}`)),
     'net_total',
     'net_vat',
   ];
   const lines = data.map((row) => [
     cell(row.key),
+    ...(isOfPlaces ? [cell(names.get(row.key) ?? '')] : []),
     ...[row.sales, row.refunds].flatMap((sums) => COLUMNS.map((name) => String(sums[name] ?? ''))),
     String(row.net_total),
     String(row.net_vat),

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatCount, formatTiyin } from '../../format/money.js';
-import { tashkentDay } from '../../format/time.js';
+import { formatDay, tashkentDay } from '../../format/time.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { Bars } from '../../ui/bars.js';
 import { Button } from '../../ui/button.js';
@@ -12,6 +12,7 @@ import { saveBlob } from '../../ui/save-blob.js';
 import { Badge, Card, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
+import { ShiftDifference } from './shift-difference.js';
 import { BYS, turnoverCsv, type By, type ReportSearch } from './report-search.js';
 
 export function ReportsScreen(): ReactElement {
@@ -46,6 +47,7 @@ function Turnover(): ReactElement {
   const { reports } = useWords();
   const { search, from, to, change } = usePeriod();
   const by = search.by ?? 'day';
+  const { names } = usePlaces();
   const query = useQuery({
     queryKey: ['turnover', by, from, to],
     queryFn: ({ signal }) => api('get', '/v1/reports/turnover', { signal, query: { by, from, to } }),
@@ -55,7 +57,7 @@ function Turnover(): ReactElement {
       title={reports.turnover}
       actions={
         query.data && (
-          <Button onClick={() => saveBlob(turnoverCsv(query.data), `turnover-${by}-${from}-${to}.csv`)}>
+          <Button onClick={() => saveBlob(turnoverCsv(query.data, names), `turnover-${by}-${from}-${to}.csv`)}>
             {reports.file}
           </Button>
         )
@@ -101,7 +103,10 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
     reports.net,
     reports.netVat,
   ];
-  const named = (key: string): string => names.get(key) ?? (by === 'vat' ? `${key} %` : key);
+  const named = (key: string): string => {
+    if (by === 'day') return formatDay(`${key}T12:00:00+05:00`);
+    return names.get(key) ?? (by === 'vat' ? `${key} %` : key);
+  };
   if (data.length === 0) return <Empty />;
   const bars = data.map((row) => ({
     key: row.key,
@@ -179,7 +184,12 @@ function Totals({ rows }: { rows: Schema<'TurnoverRow'>[] }): ReactElement {
         <td className="end" data-label={reports.sales}>
           <Money tiyin={sum(({ sales }) => sales.total)} />
         </td>
-        <td colSpan={2} />
+        <td className="end" data-label={reports.cash}>
+          {wholeSum(rows, 'cash')}
+        </td>
+        <td className="end" data-label={reports.card}>
+          {wholeSum(rows, 'card')}
+        </td>
         <td className="end" data-label={reports.refunds}>
           <Money tiyin={sum(({ refunds }) => refunds.total)} />
         </td>
@@ -196,6 +206,12 @@ function Totals({ rows }: { rows: Schema<'TurnoverRow'>[] }): ReactElement {
   );
 }
 
+/** By VAT rate no row says how it was paid. */
+function wholeSum(rows: Schema<'TurnoverRow'>[], part: 'cash' | 'card'): ReactElement {
+  const sums = rows.map(({ sales }) => sales[part]);
+  return sums.includes(null) ? <>—</> : <Money tiyin={sums.reduce<number>((all, one) => all + (one ?? 0), 0)} />;
+}
+
 const TONES: Record<Schema<'ReconciliationView'>['result'], BadgeTone> = {
   equal: 'good',
   foreign_sales: 'neutral',
@@ -204,7 +220,7 @@ const TONES: Record<Schema<'ReconciliationView'>['result'], BadgeTone> = {
 };
 
 function Comparison(): ReactElement {
-  const { reports, state, fleet } = useWords();
+  const { nav, reports, state } = useWords();
   const { names } = usePlaces();
   const { search, from, to, change } = usePeriod();
   const show = search.show === 'different' ? 'different' : 'all';
@@ -225,7 +241,9 @@ function Comparison(): ReactElement {
       />
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && rows.length === 0 && <Empty>{reports.none}</Empty>}
+      {list.data && rows.length === 0 && !list.hasNextPage && (
+        <Empty>{show === 'different' ? reports.noneDifferent : reports.none}</Empty>
+      )}
       <ul className="plain-list">
         {rows.map((row) => (
           <li key={row.id} className="line-item">
@@ -236,11 +254,14 @@ function Comparison(): ReactElement {
               · {reports.shift} {row.number} · <Time at={row.closed_at} />
             </span>
             {row.unknown_receipts > 0 && (
-              <Badge tone="warn">
-                {fleet.unknown.difference}: {formatCount(row.unknown_receipts)}
-              </Badge>
+              <Link to="/receipts" search={{ device_id: row.device_id, status: 'unknown' }}>
+                <Badge tone="warn">
+                  {nav.unknown}: {formatCount(row.unknown_receipts)}
+                </Badge>
+              </Link>
             )}
             <Badge tone={TONES[row.result]}>{reports.results[row.result]}</Badge>
+            {row.result !== 'equal' && <ShiftDifference row={row} />}
           </li>
         ))}
       </ul>

@@ -1,0 +1,71 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import type { Schema } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Money } from '../../ui/shown.js';
+
+const SUMS = ['sale_cash', 'sale_card', 'sale_vat', 'refund_cash', 'refund_card', 'refund_vat'] as const;
+const COUNTS = ['sale_count', 'refund_count'] as const;
+const LINES = [...SUMS, ...COUNTS];
+type Line = (typeof LINES)[number];
+
+/** What a shift's Z-report says, what the gateway has, and by how much they differ; whole tiyin and pieces. */
+export function ShiftDifference({ row }: { row: Schema<'ReconciliationView'> }): ReactElement {
+  const { reports, fleet } = useWords();
+  const differing = LINES.filter((line) => numberIn(row.difference, line) !== null);
+  const shown = (of: unknown, line: Line): ReactElement => {
+    const value = numberIn(of, line);
+    if (value === null) return <>—</>;
+    return COUNTS.some((count) => count === line) ? <>{formatCount(value)}</> : <Money tiyin={value} />;
+  };
+  return (
+    <details>
+      <summary>{fleet.unknown.difference}</summary>
+      {differing.length > 0 && (
+        <div className="table-scroll" tabIndex={0} role="region" aria-label={fleet.unknown.difference}>
+          <table className="table table-small">
+            <thead>
+              <tr>
+                <th scope="col">{reports.ofShift}</th>
+                <th scope="col" className="end">
+                  {reports.zReport}
+                </th>
+                <th scope="col" className="end">
+                  {reports.gateway}
+                </th>
+                <th scope="col" className="end">
+                  {fleet.unknown.difference}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {differing.map((line) => (
+                <tr key={line}>
+                  <th scope="row">{reports.shiftLines[line]}</th>
+                  <td className="end">{shown(row.z_report, line)}</td>
+                  <td className="end">{shown(row.gateway, line)}</td>
+                  <td className="end">
+                    <strong>{shown(row.difference, line)}</strong>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Link
+        to="/receipts"
+        search={{ device_id: row.device_id, registered_from: row.opened_at, registered_to: row.closed_at }}
+      >
+        {reports.receiptsOfShift}
+      </Link>
+    </details>
+  );
+}
+
+function numberIn(of: unknown, line: Line): number | null {
+  if (typeof of !== 'object' || of === null) return null;
+  const value = (of as Record<string, unknown>)[line];
+  return typeof value === 'number' ? value : null;
+}
