@@ -165,6 +165,29 @@ describeInBrowser('people before the console', () => {
     await page.getByText('typed before the end').waitFor();
   });
 
+  test('a session that has ended is renewed in one tab for both', async () => {
+    const second = await owner.visitor.newTab();
+    await owner.visitor.open('/receipts');
+    await second.open('/registers');
+    await prisma.$executeRaw`
+      UPDATE user_sessions SET revoked_at = now() WHERE user_id = (SELECT id FROM users WHERE email = ${owner.email})`;
+    await until(
+      'the session has ended',
+      () => second.page.evaluate(async () => (await fetch('/v1/me')).status),
+      (status) => status === 401,
+    );
+    for (const { page } of [owner, second]) {
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await page.getByText('The session has ended.').waitFor();
+    }
+    await owner.logIn();
+    // As a browser does when its tab is looked at.
+    await second.page.evaluate(`dispatchEvent(new Event('focus'))`);
+    await second.page.getByText('The session has ended.').waitFor({ state: 'detached' });
+    expect(second.trouble).toEqual([]);
+    await second.page.close();
+  });
+
   test('two tabs stay at two merchants: none goes on at the one that was chosen in the other', async () => {
     const email = 'two-tabs@platform.uz';
     const admin = await ConsolePerson.come(rig, prisma, email);

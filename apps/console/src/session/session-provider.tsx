@@ -111,6 +111,29 @@ function useQuestions(isSignedIn: boolean): {
   return { question, answer };
 }
 
+/** Who has two tabs logs in once: a tab that asks for it looks again when the person comes back to it. */
+function useLoginElsewhere(isAsking: boolean, loggedIn: (me: Me) => void): void {
+  useEffect(() => {
+    if (!isAsking) return undefined;
+    const look = (): void => {
+      if (document.visibilityState !== 'visible') return;
+      void readMe()
+        .then((me) => {
+          if (me !== null) loggedIn(me);
+        })
+        // The question stays, and its own answer will say what is wrong.
+        .catch(() => undefined);
+    };
+    addEventListener('focus', look);
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      removeEventListener('focus', look);
+      document.removeEventListener('visibilitychange', look);
+    };
+    // `loggedIn` does the same at each rendering
+  }, [isAsking]);
+}
+
 interface QuestionsProps {
   question: Question | null;
   me: Me;
@@ -128,6 +151,7 @@ function Questions({ question, me, answer }: QuestionsProps): ReactElement {
     answer('logIn', true);
     void client.invalidateQueries({ queryKey: ['me'] });
   };
+  useLoginElsewhere(question === 'logIn', loggedIn);
   return (
     <>
       <Dialog title={login.title} open={question === 'logIn'} onClose={() => answer('logIn', false)} isFirm>
