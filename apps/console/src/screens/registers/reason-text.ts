@@ -1,7 +1,6 @@
-import type { Words } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
-
-type Reasons = Words['fleet']['reasons'];
+import { REASONS, type Reasons } from '../../i18n/reasons.js';
+import type { Language } from '../../i18n/plural.js';
 
 /** A call of ours that was not answered: `GET /status: timeout`. */
 const CALL = /^(?:GET|POST) (\/\S+): (.+)$/s;
@@ -12,10 +11,10 @@ const WARNING = /^([a-z_]+): /;
 const PARKED = 'parked by an operator: ';
 
 /** What the relay wrote about a register or an attempt, in words of the person who reads it. What is not known stays as it is in the log. */
-export function reasonText(text: string, reasons: Reasons): string {
+export function reasonText(text: string, language: Language): string {
   return text
     .split('; ')
-    .map((part) => oneReason(part, reasons))
+    .map((part) => oneReason(part, REASONS[language]))
     .join('; ');
 }
 

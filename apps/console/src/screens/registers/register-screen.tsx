@@ -3,7 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { useWords, type Words } from '../../i18n/i18n.js';
+import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
 import { Badge, Card, Copyable, Facts, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
@@ -33,6 +33,7 @@ function OneRegister(): ReactElement {
 
 function Detail({ device }: { device: Device }): ReactElement {
   const { fleet } = useWords();
+  const { language } = useLanguage();
   return (
     <div className="page">
       <PageHead
@@ -44,7 +45,7 @@ function Detail({ device }: { device: Device }): ReactElement {
       >
         <RegisterActions device={device} />
       </PageHead>
-      {device.state_reason !== null && <p className="hint">{reasonText(device.state_reason, fleet.reasons)}</p>}
+      {device.state_reason !== null && <p className="hint">{reasonText(device.state_reason, language)}</p>}
       <div className="columns">
         <div className="column-main">
           <Card title={fleet.register.countdowns}>
@@ -65,6 +66,7 @@ function Detail({ device }: { device: Device }): ReactElement {
 function Lane({ device }: { device: Device }): ReactElement {
   const { lane, draining_since: draining } = device;
   const { fleet } = useWords();
+  const { language } = useLanguage();
   const words = fleet.register;
   return (
     <Card title={words.lane}>
@@ -81,7 +83,7 @@ function Lane({ device }: { device: Device }): ReactElement {
           // The title has what the register or the connection to it said, as it is in the log.
           [
             words.dueWhy,
-            lane.due_reason && <span title={lane.due_reason}>{reasonText(lane.due_reason, fleet.reasons)}</span>,
+            lane.due_reason && <span title={lane.due_reason}>{reasonText(lane.due_reason, language)}</span>,
           ],
           [
             fleet.draining,

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { useWords } from '../../i18n/i18n.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -134,6 +134,7 @@ function Search({ shown, onSearch }: { shown: string; onSearch: (text: string) =
 /** A register in short: its state, its queue, and whatever of it runs out first. */
 function RegisterTile({ device }: { device: Device }): ReactElement {
   const { fleet } = useWords();
+  const { language } = useLanguage();
   const worst = barsOf(device.countdowns, fleet.countdown).toSorted((one, other) => other.used - one.used)[0];
   return (
     <li className="tile">
@@ -143,7 +144,7 @@ function RegisterTile({ device }: { device: Device }): ReactElement {
         </Link>
         <RegisterState state={device.state} />
       </div>
-      {device.state_reason !== null && <p className="hint">{reasonText(device.state_reason, fleet.reasons)}</p>}
+      {device.state_reason !== null && <p className="hint">{reasonText(device.state_reason, language)}</p>}
       <p className="hint">
         {fleet.register.waiting}: <strong>{formatCount(device.lane.waiting)}</strong> · {device.terminal_id ?? '—'}
         {device.draining_since !== null && (

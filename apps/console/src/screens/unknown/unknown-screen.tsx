@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type UnknownCase } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { useWords } from '../../i18n/i18n.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Badge, Facts, Json, Money, PageHead, Time } from '../../ui/shown.js';
@@ -119,13 +119,14 @@ function Answered({
   one: UnknownCase;
 }): ReactElement {
   const { fleet, receipts } = useWords();
+  const { language } = useLanguage();
   return (
     <section>
       <h3>{fleet.unknown.answered}</h3>
       <p>{attempt.http_status === null ? fleet.unknown.noAnswer : `HTTP ${attempt.http_status}`}</p>
       {explanation !== null && (
         <p>
-          <strong>{fleet.unknown.explanation}:</strong> {reasonText(explanation, fleet.reasons)}
+          <strong>{fleet.unknown.explanation}:</strong> {reasonText(explanation, language)}
         </p>
       )}
       {last && (
