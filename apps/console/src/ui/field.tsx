@@ -45,7 +45,7 @@ export function TextArea({ label, hint, error, onValue, rows = 3, ...rest }: Tex
         rows={rows}
         className="input"
         aria-invalid={error ? true : undefined}
-        aria-describedby={error ? `${target}-error` : undefined}
+        aria-describedby={error ? `${target}-error` : hint ? `${target}-hint` : undefined}
         onChange={(event) => onValue(event.target.value)}
       />
     </Frame>
@@ -69,7 +69,7 @@ export function SelectField({ label, hint, error, options, onValue, ...rest }: S
         id={target}
         className="input"
         aria-invalid={error ? true : undefined}
-        aria-describedby={error ? `${target}-error` : undefined}
+        aria-describedby={error ? `${target}-error` : hint ? `${target}-hint` : undefined}
         onChange={(event) => onValue(event.target.value)}
       >
         {options.map((option) => (
