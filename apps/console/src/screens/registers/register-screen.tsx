@@ -111,7 +111,7 @@ function Identity({ device }: { device: Device }): ReactElement {
           [words.terminal, device.terminal_id && <Copyable text={device.terminal_id} />],
           [words.model, device.model],
           [words.branch, names.get(device.branch_id) ?? device.branch_id],
-          [words.group, device.group_id],
+          [words.group, device.group_id === null ? null : <GroupName id={device.group_id} />],
           [words.transport, words.transports[device.transport]],
           [words.address, device.base_url],
           [words.since, <Time at={device.state_since} />],
@@ -127,6 +127,15 @@ function Identity({ device }: { device: Device }): ReactElement {
       />
     </Card>
   );
+}
+
+function GroupName({ id }: { id: string }): ReactElement {
+  const { data } = useQuery({
+    queryKey: ['group', id],
+    queryFn: ({ signal }) => api('get', '/v1/groups/{id}', { signal, path: { id } }),
+    staleTime: 60_000,
+  });
+  return <>{data?.name ?? id}</>;
 }
 
 function Attempts({ id }: { id: string }): ReactElement {
