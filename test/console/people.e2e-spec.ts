@@ -181,7 +181,7 @@ describeInBrowser('people before the console', () => {
       await page.getByText('The session has ended.').waitFor();
     }
     await owner.logIn();
-    // As a browser does when its tab is looked at.
+    // As a browser does when the person comes back to the tab.
     await second.page.evaluate(`dispatchEvent(new Event('focus'))`);
     await second.page.getByText('The session has ended.').waitFor({ state: 'detached' });
     expect(second.trouble).toEqual([]);
