@@ -1,5 +1,6 @@
 // Promise: what people arrange, take out and read in the console's lists is what they asked for, in words that are theirs.
 import { readFileSync } from 'node:fs';
+import { tashkentDay } from '../../apps/console/src/format/time.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { sql } from '../system/database.js';
@@ -48,6 +49,30 @@ describeInBrowser('lists and details of the console', () => {
     await visitor.settled();
     await head('VAT, so‘m').waitFor();
     expect(await head('Type').count()).toBe(0);
+  });
+
+  test('a day of Tashkent is one press, wherever the browser stands, and keeps what else was asked for', async () => {
+    const { page } = visitor;
+    await visitor.open('/receipts?status=registered');
+    const search = page.getByRole('search');
+    if ((await search.count()) === 0) await page.getByRole('button', { name: /^Filters/ }).click();
+    const asked = (name: string): string => new URL(page.url()).searchParams.get(name) ?? '';
+    for (const [name, daysAgo] of [
+      ['Yesterday', 1],
+      ['Today', 0],
+    ] as const) {
+      await search.getByRole('button', { name }).click();
+      const begin = `${tashkentDay(new Date(Date.now() - daysAgo * 86_400_000))}T00:00:00+05:00`;
+      const from = new Date(begin).toISOString();
+      await page.waitForURL((url) => url.searchParams.get('created_from') === from);
+      expect(Date.parse(asked('created_to')) - Date.parse(from)).toBe(86_400_000);
+      expect(asked('status')).toBe('registered');
+    }
+    await until(
+      'the sale of today is shown',
+      () => page.locator('.row-link').count(),
+      (count) => count > 0,
+    );
   });
 
   test('an export says how large it became, and the file holds what the list shows', async () => {

@@ -42,6 +42,7 @@ export const receipts = {
     created_to: 'Created before',
     registered_from: 'Registered from',
     registered_to: 'Registered before',
+    yesterday: 'Yesterday',
     any: 'Any',
   },
   exportAs: 'Export',

@@ -43,6 +43,7 @@ export const receipts: ReceiptWords = {
     created_to: 'Создан до',
     registered_from: 'Зарегистрирован с',
     registered_to: 'Зарегистрирован до',
+    yesterday: 'Вчера',
     any: 'Любой',
   },
   exportAs: 'Выгрузка',

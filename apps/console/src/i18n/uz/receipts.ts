@@ -43,6 +43,7 @@ export const receipts: ReceiptWords = {
     created_to: 'Yaratilgan, gacha',
     registered_from: 'Ro‘yxatga olingan, dan',
     registered_to: 'Ro‘yxatga olingan, gacha',
+    yesterday: 'Kecha',
     any: 'Har qanday',
   },
   exportAs: 'Eksport',

@@ -1,6 +1,6 @@
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { tiyinToInput } from '../../format/money.js';
-import { inputToInstant, instantToInput } from '../../format/time.js';
+import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField, type Option } from '../../ui/field.js';
@@ -66,6 +66,13 @@ export function ReceiptFilterForm({ filters, places, problem, onApply }: Props):
     event.preventDefault();
     onApply(toFilters(typed));
   };
+  /** A day of Tashkent, whatever else is typed. */
+  const ofDay = (daysAgo: number): void => {
+    const day = { created_from: startOfDay(daysAgo), created_to: startOfDay(daysAgo - 1) };
+    const next = { ...toFilters(typed), ...day };
+    setTyped(toTyped(next));
+    onApply(next);
+  };
   const reset = (): void => {
     setTyped(toTyped({}));
     onApply({});
@@ -90,6 +97,8 @@ export function ReceiptFilterForm({ filters, places, problem, onApply }: Props):
           {words.action.apply}
         </Button>
         <Button onClick={reset}>{words.action.reset}</Button>
+        <Button onClick={() => ofDay(0)}>{words.overview.today}</Button>
+        <Button onClick={() => ofDay(1)}>{filter.yesterday}</Button>
       </div>
     </form>
   );
