@@ -68,6 +68,13 @@ describeInBrowser('lists and details of the console', () => {
       expect(Date.parse(asked('created_to')) - Date.parse(from)).toBe(86_400_000);
       expect(asked('status')).toBe('registered');
     }
+    for (const width of [1440, 1024, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      const tooWide = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([width, tooWide]).toEqual([width, 0]);
+    }
     await until(
       'the sale of today is shown',
       () => page.locator('.row-link').count(),
