@@ -13,7 +13,7 @@ export const overviewWords = {
     waiting: 'On their way',
     unknown: 'Unknown',
     rejected: 'Rejected',
-    awaiting: 'Awaiting payment',
+    underWay: { awaiting_payment: 'Awaiting payment', accepted: 'Accepted', sending: 'Sending', rejected: 'Rejected' },
     live: 'Live',
     connecting: 'Connecting …',
     asOf: 'As of',

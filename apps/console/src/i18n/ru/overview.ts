@@ -13,7 +13,7 @@ export const overviewWords: OverviewWords = {
     waiting: 'В пути',
     unknown: 'Неизвестные',
     rejected: 'Отклонённые',
-    awaiting: 'Ждут оплаты',
+    underWay: { awaiting_payment: 'Ждут оплаты', accepted: 'Приняты', sending: 'Отправляются', rejected: 'Отклонены' },
     live: 'Обновляется сразу',
     connecting: 'Соединение …',
     asOf: 'На',

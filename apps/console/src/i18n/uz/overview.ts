@@ -13,7 +13,12 @@ export const overviewWords: OverviewWords = {
     waiting: 'Yo‘lda',
     unknown: 'Noma’lum',
     rejected: 'Rad etilgan',
-    awaiting: 'To‘lov kutilmoqda',
+    underWay: {
+      awaiting_payment: 'To‘lov kutilmoqda',
+      accepted: 'Qabul qilingan',
+      sending: 'Yuborilmoqda',
+      rejected: 'Rad etilgan',
+    },
     live: 'Darhol yangilanadi',
     connecting: 'Ulanmoqda …',
     asOf: 'Holat',

@@ -25,12 +25,12 @@ function NumberTile({ title, count, children }: { title: string; count: number; 
 
 /** What has not come to its end; unknown ones need a person. */
 export function UnderWay({ sums: { by_status: by } }: { sums: Sums }): ReactElement {
-  const { overview, receipts } = useWords();
+  const { overview } = useWords();
   const { can } = useSession();
   const listOf = (status: 'accepted' | 'sending' | 'rejected' | 'awaiting_payment'): ReactElement => (
     <NumberTile title={overview.days30} count={by[status].count}>
       <Link to="/receipts" search={{ status, created_from: startOfDay(29) }} className="number-link">
-        {status === 'awaiting_payment' ? overview.awaiting : receipts.status[status]}
+        {overview.underWay[status]}
       </Link>
     </NumberTile>
   );
