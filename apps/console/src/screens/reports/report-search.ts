@@ -33,17 +33,18 @@ export function turnoverCsv({ by, data }: Schema<'TurnoverView'>, names: Readonl
   const isOfPlaces = by === 'device' || by === 'branch' || by === 'cashier';
   const head = [
     by,
-    ...(isOfPlaces ? ['name'] : []),
     ...['sales', 'refunds'].flatMap((kind) => COLUMNS.map((name) => `${kind}_${name}`)),
     'net_total',
     'net_vat',
+    // The last: programs that read the others by their place go on.
+    ...(isOfPlaces ? ['name'] : []),
   ];
   const lines = data.map((row) => [
     cell(row.key),
-    ...(isOfPlaces ? [cell(names.get(row.key) ?? '')] : []),
     ...[row.sales, row.refunds].flatMap((sums) => COLUMNS.map((name) => String(sums[name] ?? ''))),
     String(row.net_total),
     String(row.net_vat),
+    ...(isOfPlaces ? [cell(names.get(row.key) ?? '')] : []),
   ]);
   return new Blob([[head, ...lines].map((line) => line.join(',')).join('\r\n'), '\r\n'], { type: 'text/csv' });
 }
