@@ -1,5 +1,5 @@
 // Paynet pays an order once, by one call, and takes it back with its receipt; a forged or mistaken call changes nothing.
-import { basicAuthorization, uzumMerchantAuth } from '#payments';
+import { basicAuthorization } from '#payments';
 import { Metrics } from '#runtime';
 import { parseRate } from '../../apps/gateway/src/http/rate.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
@@ -125,7 +125,7 @@ it('a caller that goes on with wrong passwords is held back, and holds no other 
   // Also with the right one, from the same address.
   expect((await check(nextId())).said).toBe(412);
   const uzum = { serviceId: 101202, timestamp: Date.now(), params: { order_id: 'pay_none' } };
-  const authorization = uzumMerchantAuth('uzum', 'uzum-password-0001');
+  const authorization = basicAuthorization('uzum', 'uzum-password-0001');
   const answer = await post(`${fixture.accounts.uzum?.url ?? ''}/check`, uzum, { authorization })();
   expect(answer.body).toMatchObject({ errorCode: '10007' });
 });
@@ -148,7 +148,7 @@ it('a burst of wrong passwords is no larger than the limit, and the right one be
   const call = (password: string) => {
     const body = { serviceId: 101202, timestamp: Date.now(), params: { order_id: 'pay_none' } };
     return post(`${fixture.accounts.uzum?.url ?? ''}/check`, body, {
-      authorization: uzumMerchantAuth('uzum', password),
+      authorization: basicAuthorization('uzum', password),
     })();
   };
   const before = await ended();

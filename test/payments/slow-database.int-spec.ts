@@ -1,6 +1,6 @@
 // A provider is answered within two seconds even if the database is not, and what it hears when it asks again is what the first call did: once.
 import { randomUUID } from 'node:crypto';
-import { uzumMerchantAuth } from '#payments';
+import { basicAuthorization } from '#payments';
 import { sql } from '../system/database.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { anId, click, multicard, payme, verdictOf } from './provider-callers.js';
@@ -144,7 +144,7 @@ it('Uzum is not answered FAILED to a confirmation that is late, and hears when i
     post(
       `${fixture.accounts.uzum?.url ?? ''}/${operation}`,
       { serviceId: 101_202, timestamp: Date.now(), transId, ...more },
-      { authorization: uzumMerchantAuth('uzum', fixture.accounts.uzum?.password ?? '') },
+      { authorization: basicAuthorization('uzum', fixture.accounts.uzum?.password ?? '') },
     )();
   expect((await uzum('create', { params: { order_id: body.id }, amount: PRICE })).status).toBe(200);
   const late = await answeredBefore(

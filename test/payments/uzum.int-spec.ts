@@ -1,12 +1,12 @@
 // Uzum's Merchant API is answered as its table says, and what Uzum registers belongs to no register of ours.
 import { randomUUID } from 'node:crypto';
-import { uzumMerchantAuth } from '#payments';
+import { basicAuthorization } from '#payments';
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
-const AUTHORIZATION = uzumMerchantAuth('uzum', 'uzum-password-0001');
+const AUTHORIZATION = basicAuthorization('uzum', 'uzum-password-0001');
 
 interface Answer {
   status: number;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { uzumMerchantAuth } from '#payments';
+import { basicAuthorization } from '#payments';
 import type { Faults } from './faults.js';
 import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimPayment } from './money.js';
@@ -72,7 +72,7 @@ export class UzumMerchantDriver {
   private call(operation: string, fields: Record<string, unknown>): Promise<MerchantAnswer | null> {
     const { url, service_id, login, password } = this.account;
     const body = JSON.stringify({ serviceId: Number(service_id), timestamp: Date.now(), ...fields });
-    const authorization = uzumMerchantAuth(login, password);
+    const authorization = basicAuthorization(login, password);
     const headers = { 'content-type': 'application/json', authorization };
     return this.merchant.call('uzum', { base: url, path: `/${operation}` }, body, headers);
   }

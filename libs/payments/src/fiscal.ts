@@ -32,6 +32,9 @@ export interface LineForm {
   commission: readonly ('tin' | 'pinfl')[];
 }
 
+/** Of a provider that registers none. */
+export const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
+
 export interface Unsayable {
   field: 'qty' | 'discount' | 'commission';
   detail: string;

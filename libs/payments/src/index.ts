@@ -11,7 +11,6 @@ export {
 export {
   clickAnswer,
   clickFault,
-  clickNote,
   readClickRequest,
   type ClickCommand,
   type ClickReading,
@@ -46,10 +45,8 @@ export { octoSignatures } from './octo/octo.signature.js';
 export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
 export {
   decidePayme,
-  isExpired,
   PAYME_LIFETIME_MS,
   PAYME_TIMEOUT_REASON,
-  paymeReport,
   paymeStatementEntry,
   type PaymeChange,
   type PaymeDecision,
@@ -57,7 +54,6 @@ export {
   type PaymeTransaction,
 } from './payme/payme-merchant.decision.js';
 export {
-  PAYME_METHODS,
   paymeAnswer,
   paymeError,
   readPaymeRequest,
@@ -70,6 +66,7 @@ export { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
 export {
   FLOWS,
   PROVIDERS,
+  REGISTERS_NOTHING,
   statusOf,
   type CallOutcome,
   type FiscalLink,
@@ -101,7 +98,6 @@ export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from '.
 export {
   assertPaymentMove,
   canMovePayment,
-  isMoneyHeld,
   isWithoutMoney,
   PAYMENT_MOVES,
   PAYMENT_STATES,
@@ -109,10 +105,9 @@ export {
   type PaymentMover,
   type PaymentState,
 } from './saga/payment-state.js';
-export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';
+export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule } from './saga/retry-schedule.js';
 export { stripeSignature } from './stripe/stripe.signature.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { uzumFastPayAuth } from './uzum/uzum.signature.js';
-export { uzumMerchantAuth } from './uzum/uzum-merchant.wire.js';
-export { isObject, objectAt, parseWithLongNumbers, textAt, integerAt, type WireObject } from './wire.js';
+export { isObject, textAt, type WireObject } from './wire.js';
 export { parseProviderHosts, PROVIDER_HOSTS, ProviderHosts } from './provider-hosts.js';

@@ -197,6 +197,21 @@ export interface PaymentProvider {
 
 export const FLOWS: readonly PaymentFlow[] = ['hold', 'charge', 'invoice', 'inbound', 'veto'];
 
+/** What a provider can do about receipts that only takes money: the gateway's register makes them. */
+export const REGISTERS_NOTHING = {
+  fiscalModes: ['gateway'],
+  fiscalFlows: [],
+  markingSupported: false,
+  providerDocuments: null,
+  refundDocuments: null,
+  linkFlows: [],
+} as const satisfies Partial<ProviderCapabilities>;
+
+/** Of a call that may be refused because it was done before: the status shows it. */
+export function unclearIfRefused(outcome: CallOutcome): CallOutcome {
+  return outcome.kind === 'refused' ? { kind: 'unknown', detail: `${outcome.code}: ${outcome.detail}` } : outcome;
+}
+
 /** A status without the facts that a provider left out. */
 export function statusOf(status: MoneyStatus, facts: Partial<Omit<StatusFacts, 'kind' | 'status'>> = {}): StatusFacts {
   return {

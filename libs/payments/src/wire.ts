@@ -39,3 +39,8 @@ export function integerAt(value: WireObject, key: string): number | null {
   const found = value[key];
   return typeof found === 'number' && Number.isSafeInteger(found) ? found : null;
 }
+
+/** The number of a card payment as a receipt has room for it; null where this is none. */
+export function rrnOf(text: string | null): string | null {
+  return text !== null && /^\d{1,16}$/.test(text) ? text : null;
+}

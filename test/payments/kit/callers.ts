@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { octoSignatures, stripeSignature, uzumMerchantAuth, type ProviderCode } from '#payments';
+import { basicAuthorization, octoSignatures, stripeSignature, type ProviderCode } from '#payments';
 import { schemaFile, type Exchange } from '../../../libs/payments/src/testing/provider-schemas.js';
 import { PRICE, type PaymentsFixture } from '../payments-fixture.js';
 
@@ -50,7 +50,7 @@ export function post(url: string, body: unknown, headers: Record<string, string>
   };
 }
 
-const UZUM_AUTH = uzumMerchantAuth('uzum', 'uzum-password-0001');
+const UZUM_AUTH = basicAuthorization('uzum', 'uzum-password-0001');
 const uzumUrl = ({ accounts }: PaymentsFixture): string => accounts.uzum?.url ?? '';
 const uzumBody = (more: object): object => ({ serviceId: 101202, timestamp: Date.now(), ...more });
 const uzumConfirmation = (transId: string): object => ({ transId, paymentSource: 'UZCARD', phone: '998901234567' });
@@ -65,7 +65,7 @@ const UZUM_MERCHANT: ProviderCaller = {
     const creation = { transId: randomUUID(), params: { order_id: id }, amount: 112_000 };
     return [
       post(url, uzumBody(creation)),
-      post(url, uzumBody(creation), { authorization: uzumMerchantAuth('uzum', 'wrong') }),
+      post(url, uzumBody(creation), { authorization: basicAuthorization('uzum', 'wrong') }),
       post(url, { ...uzumBody(creation), serviceId: 1 }, { authorization: UZUM_AUTH }),
       post(url, '{"half": ', { authorization: UZUM_AUTH }),
       post(`${uzumUrl(fixture)}/pay`, uzumBody(creation), { authorization: UZUM_AUTH }),

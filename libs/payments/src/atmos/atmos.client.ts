@@ -2,7 +2,9 @@ import { basicAuthorization } from '../basic-auth.js';
 import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
   FLOWS,
+  REGISTERS_NOTHING,
   statusOf,
+  unclearIfRefused,
   type CallOutcome,
   type Instrument,
   type NoStatus,
@@ -26,7 +28,6 @@ export interface AtmosClientOptions {
   holdMinutes: number;
   /** Whether the customer is asked for a code, or the fixed one of a bound card is sent. */
   asksCode: boolean;
-  nowMs?: () => number;
 }
 
 export function atmosCapabilities(options: { holds: boolean; holdMinutes: number }): ProviderCapabilities {
@@ -39,12 +40,7 @@ export function atmosCapabilities(options: { holds: boolean; holdMinutes: number
     preparedFlows: ['charge', 'hold'],
     statusByOurRef: false,
     statusFlows: FLOWS,
-    fiscalModes: ['gateway'],
-    fiscalFlows: [],
-    markingSupported: false,
-    providerDocuments: null,
-    refundDocuments: null,
-    linkFlows: [],
+    ...REGISTERS_NOTHING,
     amountUnit: 'tiyin',
     qrPaymentProvider: null,
   };
@@ -115,13 +111,13 @@ export class AtmosClient implements PaymentProvider {
 
   async capture(ref: PaymentRef): Promise<CallOutcome> {
     const answer = await this.call('POST', `/hold/${idOf(ref)}`, { amount: ref.amountTiyin });
-    return answer.kind === 'body' ? atmosHoldStatus(answer.body, ref.providerRef) : readInstead(answer);
+    return answer.kind === 'body' ? atmosHoldStatus(answer.body, ref.providerRef) : unclearIfRefused(answer);
   }
 
   async void(ref: PaymentRef): Promise<CallOutcome> {
     if (ref.flow === 'hold') {
       const answer = await this.call('DELETE', `/hold/${idOf(ref)}`, { send_cancel_sms: false });
-      return answer.kind === 'body' ? atmosHoldStatus(answer.body, ref.providerRef) : readInstead(answer);
+      return answer.kind === 'body' ? atmosHoldStatus(answer.body, ref.providerRef) : unclearIfRefused(answer);
     }
     // A transaction that waits for its code takes nothing without us.
     const status = await this.fetchStatus(ref);
@@ -137,7 +133,7 @@ export class AtmosClient implements PaymentProvider {
     if (before.status !== 'captured' || success === null) return before;
     const body = { transaction_id: success, reason: `Refund of ${ref.ourRef}` };
     const answer = await this.call('POST', '/merchant/pay/reverse', body);
-    if (answer.kind !== 'body') return readInstead(answer);
+    if (answer.kind !== 'body') return unclearIfRefused(answer);
     // Taken is not done: the status says when the money is back.
     const after = await this.fetchStatus(ref);
     const isBack = after.kind === 'status' && after.status === 'refunded';
@@ -150,7 +146,7 @@ export class AtmosClient implements PaymentProvider {
       ref.flow === 'hold'
         ? await this.call('GET', `/hold/${idOf(ref)}`)
         : await this.call('POST', '/merchant/pay/get', this.named(ref));
-    return answer.kind === 'body' ? this.statusIn(ref, answer.body) : readInstead(answer);
+    return answer.kind === 'body' ? this.statusIn(ref, answer.body) : unclearIfRefused(answer);
   }
 
   private statusIn(ref: PaymentRef, body: WireObject): CallOutcome {
@@ -176,7 +172,7 @@ export class AtmosClient implements PaymentProvider {
   }
 
   private async currentToken(): Promise<string | Extract<AtmosAnswer, { kind: 'unsent' }>> {
-    if (this.token && this.token.untilMs > this.nowMs() + TOKEN_MARGIN_MS) return this.token.value;
+    if (this.token && this.token.untilMs > Date.now() + TOKEN_MARGIN_MS) return this.token.value;
     const { apiUrl, consumerKey, consumerSecret } = this.options;
     const answer = await this.exchange({
       ...{ method: 'POST', url: `${apiUrl}/token`, form: 'grant_type=client_credentials' },
@@ -188,21 +184,13 @@ export class AtmosClient implements PaymentProvider {
     if (answer.status !== 200 || value === null)
       return { kind: 'unsent', detail: `no token: HTTP ${String(answer.status)}` };
     const seconds = integerAt(body, 'expires_in') ?? DEFAULT_TOKEN_SECONDS;
-    this.token = { value, untilMs: this.nowMs() + seconds * 1_000 };
+    this.token = { value, untilMs: Date.now() + seconds * 1_000 };
     return value;
   }
 
   private get storeId(): number {
     return Number(this.options.storeId);
   }
-
-  private nowMs(): number {
-    return (this.options.nowMs ?? Date.now)();
-  }
-}
-
-function readInstead(answer: Exclude<AtmosAnswer, { kind: 'body' }>): CallOutcome {
-  return answer.kind === 'refused' ? { kind: 'unknown', detail: `${answer.code}: ${answer.detail}` } : answer;
 }
 
 function idOf(ref: PaymentRef): string {

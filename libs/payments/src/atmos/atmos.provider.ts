@@ -1,10 +1,8 @@
 import { address, choice, field, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
-import type { LineForm } from '../fiscal.js';
+import { NO_LINES } from '../fiscal.js';
 import type { ReadValue } from '../inbound.js';
 import { ATMOS_CALLBACKS } from './atmos.callback.js';
 import { atmosCapabilities, AtmosClient } from './atmos.client.js';
-
-const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
 
 function holdOf(read: ReadValue): { holds: boolean; holdMinutes: number } {
   return { holds: read('mode') === 'hold', holdMinutes: Number(read('hold_minutes')) };

@@ -4,6 +4,7 @@ import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
   FLOWS,
   statusOf,
+  unclearIfRefused,
   type CallOutcome,
   type FiscalLink,
   type Instrument,
@@ -116,20 +117,20 @@ export class MulticardClient implements PaymentProvider {
   async capture(ref: PaymentRef, lines: FiscalLines | null): Promise<CallOutcome> {
     const body = { amount: ref.amountTiyin, ...this.ofd(lines) };
     const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}/charge`, body);
-    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : readInstead(answer);
+    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : unclearIfRefused(answer);
   }
 
   async void(ref: PaymentRef): Promise<CallOutcome> {
     const path = ref.flow === 'hold' ? `/payment/hold/${idOf(ref)}` : `/payment/invoice/${idOf(ref)}`;
     const answer = await this.call('DELETE', path);
-    return answer.kind === 'data' ? statusOf('voided', { providerRef: ref.providerRef }) : readInstead(answer);
+    return answer.kind === 'data' ? statusOf('voided', { providerRef: ref.providerRef }) : unclearIfRefused(answer);
   }
 
   async refund(ref: PaymentRef, { amountTiyin }: RefundOrder): Promise<CallOutcome> {
     if (amountTiyin < ref.amountTiyin) return this.refundPart(ref, amountTiyin);
     const answer = await this.call('DELETE', `/payment/${idOf(ref)}`);
     // "Not found" is also the answer about what was given back before.
-    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : readInstead(answer);
+    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : unclearIfRefused(answer);
   }
 
   /** Without lines: the receipt of a part is ours, and Multicard is to make none beside it. */
@@ -229,11 +230,6 @@ export class MulticardClient implements PaymentProvider {
   private nowMs(): number {
     return (this.options.nowMs ?? Date.now)();
   }
-}
-
-/** "Not there" or "applied" may mean that it has happened already: the status shows it. */
-function readInstead(answer: Exclude<MulticardAnswer, { kind: 'data' }>): CallOutcome {
-  return answer.kind === 'refused' ? { kind: 'unknown', detail: `${answer.code}: ${answer.detail}` } : answer;
 }
 
 function idOf(ref: PaymentRef): string {

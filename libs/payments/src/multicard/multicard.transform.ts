@@ -1,6 +1,6 @@
 import { parseTashkentCompact } from '#fiscal-domain';
 import { statusOf, type MoneyStatus, type NoStatus, type PaymentEvidence, type StatusFacts } from '../port.js';
-import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+import { integerAt, isObject, objectAt, rrnOf, textAt, type WireObject } from '../wire.js';
 import { multicardDocument } from './multicard-ofd.js';
 
 const PAYMENT: Readonly<Record<string, MoneyStatus>> = {
@@ -75,9 +75,5 @@ export function multicardAnswer(status: number, body: unknown): MulticardAnswer 
 }
 
 function evidenceOf(payment: WireObject): PaymentEvidence {
-  return { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null };
-}
-
-function digits(text: string | null): string | null {
-  return text !== null && /^\d{1,16}$/.test(text) ? text : null;
+  return { rrn: rrnOf(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null };
 }

@@ -3,10 +3,11 @@ import type { HttpExchange } from '../http-exchange.js';
 import { operationId } from '../operation-id.js';
 import {
   FLOWS,
+  REGISTERS_NOTHING,
   statusOf,
+  unclearIfRefused,
   type CallOutcome,
   type Instrument,
-  type NoStatus,
   type PaymentFlow,
   type PaymentOrder,
   type PaymentProvider,
@@ -29,7 +30,6 @@ export interface OctoClientOptions {
   ttlMinutes: number;
   holdMinutes: number;
   isTest: boolean;
-  nowMs?: () => number;
 }
 
 export function octoCapabilities(options: { holds: boolean; holdMinutes: number }): ProviderCapabilities {
@@ -41,12 +41,7 @@ export function octoCapabilities(options: { holds: boolean; holdMinutes: number 
     preparedFlows: ['hold', 'invoice'],
     statusByOurRef: true,
     statusFlows: FLOWS,
-    fiscalModes: ['gateway'],
-    fiscalFlows: [],
-    markingSupported: false,
-    providerDocuments: null,
-    refundDocuments: null,
-    linkFlows: [],
+    ...REGISTERS_NOTHING,
     amountUnit: 'som',
     qrPaymentProvider: null,
   };
@@ -69,7 +64,7 @@ export class OctoClient implements PaymentProvider {
     const { callbackUrl, returnUrl } = order;
     const answer = await this.call('/prepare_payment', {
       ...{ shop_transaction_id: order.ourRef, auto_capture: flow !== 'hold', test: this.options.isTest },
-      ...{ init_time: tashkentDateTime(this.nowMs()), total_sum: tiyinToSomNumber(order.amountTiyin) },
+      ...{ init_time: tashkentDateTime(Date.now()), total_sum: tiyinToSomNumber(order.amountTiyin) },
       ...{ currency: 'UZS', description: order.description, language: 'ru', ttl: this.options.ttlMinutes },
       ...(returnUrl !== null && { return_url: returnUrl }),
       ...(callbackUrl !== null && { notify_url: callbackUrl }),
@@ -88,15 +83,15 @@ export class OctoClient implements PaymentProvider {
 
   async capture(ref: PaymentRef): Promise<CallOutcome> {
     const final_amount = tiyinToSomNumber(ref.amountTiyin);
-    return unlessRefused(await this.accept(ref, { accept_status: 'capture', final_amount }));
+    return unclearIfRefused(await this.accept(ref, { accept_status: 'capture', final_amount }));
   }
 
   /** A page that was not paid on ends by its time to live: until then it can be paid. */
   async void(ref: PaymentRef): Promise<CallOutcome> {
     const status = await this.fetchStatus(ref);
     if (status.kind !== 'status') return status;
-    if (status.status === 'authorized') return unlessRefused(await this.accept(ref, { accept_status: 'cancel' }));
-    const isOver = this.nowMs() - ref.createdAtMs > PAGE_BEGINS_MS + this.options.ttlMinutes * 60_000;
+    if (status.status === 'authorized') return unclearIfRefused(await this.accept(ref, { accept_status: 'cancel' }));
+    const isOver = Date.now() - ref.createdAtMs > PAGE_BEGINS_MS + this.options.ttlMinutes * 60_000;
     if (status.status === 'declined' || status.status === 'not_found') return statusOf('voided');
     if (status.status !== 'pending') return status;
     return isOver ? statusOf('voided') : { kind: 'unknown', detail: 'the page is still open' };
@@ -107,7 +102,7 @@ export class OctoClient implements PaymentProvider {
       shop_refund_id: operationId(ref.ourRef, ref.providerRef ?? '', 'refund', key),
       ...{ octo_payment_UUID: ref.providerRef, amount: tiyinToSomNumber(amountTiyin) },
     });
-    if (answer.kind !== 'data') return unlessRefused(answer);
+    if (answer.kind !== 'data') return unclearIfRefused(answer);
     const status = textAt(answer.data, 'status');
     if (status === 'succeeded') return statusOf('refunded', { providerRef: ref.providerRef });
     return { kind: 'unknown', detail: `the refund is ${String(status)}` };
@@ -126,7 +121,7 @@ export class OctoClient implements PaymentProvider {
     if (isNone) return statusOf('not_found');
     // A question names a shop, its secret and our reference: what else is refused of it is who asks.
     const isStranger = answer.kind === 'refused' && answer.code !== '1';
-    return isStranger ? { kind: 'unsent', detail: `error ${answer.code}: ${answer.detail}` } : unlessRefused(answer);
+    return isStranger ? { kind: 'unsent', detail: `error ${answer.code}: ${answer.detail}` } : unclearIfRefused(answer);
   }
 
   private async accept(ref: PaymentRef, more: WireObject): Promise<CallOutcome> {
@@ -139,16 +134,7 @@ export class OctoClient implements PaymentProvider {
     const request = { octo_shop_id: Number(shopId), octo_secret: secret, ...body };
     return octoAnswer(await this.exchange({ method: 'POST', url: `${apiUrl}${path}`, body: request }));
   }
-
-  private nowMs(): number {
-    return (this.options.nowMs ?? Date.now)();
-  }
 }
 
 /** A customer's hour to be sent to the page. */
 const PAGE_BEGINS_MS = 3_600_000;
-
-/** What cannot be done any more may have been done before: the status shows it. */
-function unlessRefused(outcome: CallOutcome | NoStatus): CallOutcome {
-  return outcome.kind === 'refused' ? { kind: 'unknown', detail: `${outcome.code}: ${outcome.detail}` } : outcome;
-}

@@ -1,10 +1,8 @@
 import { address, choice, field, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
-import type { LineForm } from '../fiscal.js';
+import { NO_LINES } from '../fiscal.js';
 import type { ReadValue } from '../inbound.js';
 import { octoCapabilities, OctoClient } from './octo.client.js';
 import { OCTO_NOTIFICATIONS } from './octo.notification.js';
-
-const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
 
 function stages(read: ReadValue): { holds: boolean; holdMinutes: number } {
   return { holds: read('stages') === 'two', holdMinutes: Number(read('hold_minutes')) };

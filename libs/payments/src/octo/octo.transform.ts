@@ -1,7 +1,7 @@
 import type { HttpAnswer } from '../http-exchange.js';
 import { statusOf, type MoneyStatus, type NoStatus, type StatusFacts } from '../port.js';
 import { somToTiyin } from '../som.js';
-import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+import { integerAt, isObject, objectAt, rrnOf, textAt, type WireObject } from '../wire.js';
 
 const STATUS: Readonly<Record<string, MoneyStatus>> = {
   created: 'pending',
@@ -29,7 +29,7 @@ export function octoPaymentStatus(payment: WireObject): StatusFacts {
     nextAction: said === 'pending' && page !== null ? { type: 'redirect', url: page } : null,
     amountTiyin,
     refundedTiyin,
-    evidence: { rrn: digits(textAt(payment, 'rrn')), phone: null, cardType: null },
+    evidence: { rrn: rrnOf(textAt(payment, 'rrn')), phone: null, cardType: null },
   });
 }
 
@@ -50,10 +50,6 @@ function tiyinAt(payment: WireObject, key: string): number | null {
   if (typeof found !== 'number' && typeof found !== 'string') return null;
   const read = somToTiyin(found);
   return read.kind === 'ok' ? read.tiyin : null;
-}
-
-function digits(text: string | null): string | null {
-  return text !== null && /^\d{1,16}$/.test(text) ? text : null;
 }
 
 export type OctoAnswer = { kind: 'data'; data: WireObject } | NoStatus;

@@ -1,10 +1,8 @@
 import { field, optional, PASSWORD, type ProviderDefinition } from '../definition.js';
-import type { LineForm } from '../fiscal.js';
-import type { PaymentProvider, ProviderCapabilities } from '../port.js';
+import { NO_LINES } from '../fiscal.js';
+import { REGISTERS_NOTHING, type PaymentProvider, type ProviderCapabilities } from '../port.js';
 import { PAYNET_PROTOCOL } from './paynet.decision.js';
 import { isPaynetCaller } from './paynet.wire.js';
-
-const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
 
 const PAYNET_CAPABILITIES: ProviderCapabilities = {
   flows: { token: null, phone: null, qr: null, none: 'inbound' },
@@ -14,12 +12,7 @@ const PAYNET_CAPABILITIES: ProviderCapabilities = {
   preparedFlows: [],
   statusByOurRef: false,
   statusFlows: [],
-  fiscalModes: ['gateway'],
-  fiscalFlows: [],
-  markingSupported: false,
-  providerDocuments: null,
-  refundDocuments: null,
-  linkFlows: [],
+  ...REGISTERS_NOTHING,
   amountUnit: 'tiyin',
   qrPaymentProvider: null,
 };

@@ -2,7 +2,9 @@ import type { HttpExchange } from '../http-exchange.js';
 import { operationId } from '../operation-id.js';
 import {
   FLOWS,
+  REGISTERS_NOTHING,
   statusOf,
+  unclearIfRefused,
   type CallOutcome,
   type Instrument,
   type PaymentOrder,
@@ -55,12 +57,7 @@ export function stripeCapabilities(
     statusByOurRef: false,
     keyedCharges: true,
     statusFlows: FLOWS,
-    fiscalModes: ['gateway'],
-    fiscalFlows: [],
-    markingSupported: false,
-    providerDocuments: null,
-    refundDocuments: null,
-    linkFlows: [],
+    ...REGISTERS_NOTHING,
     amountUnit: 'tiyin',
     amountTiyin: { least: options.leastTiyin, most: MOST_TIYIN },
     qrPaymentProvider: null,
@@ -136,7 +133,7 @@ export class StripeClient implements PaymentProvider {
     const fields = { payment_intent: ref.providerRef ?? '', amount: String(amountTiyin), 'metadata[our_refund]': key };
     const id = operationId(ref.ourRef, ref.providerRef ?? '', 'stripe refund', key);
     const answer = await this.post('/v1/refunds', fields, id);
-    if (answer.kind !== 'object') return readInstead(answer);
+    if (answer.kind !== 'object') return unclearIfRefused(answer);
     const status = textAt(answer.object, 'status');
     if (status === 'succeeded') return statusOf('refunded', { providerRef: ref.providerRef });
     return { kind: 'unknown', detail: `the refund is ${String(status)}` };
@@ -152,7 +149,7 @@ export class StripeClient implements PaymentProvider {
     }
     return answer.kind === 'refused' && answer.code === 'resource_missing'
       ? statusOf('not_found')
-      : readInstead(answer);
+      : unclearIfRefused(answer);
   }
 
   /** The charge counts a refund that is pending, and may fail days later: what has gone back only the refunds say. */
@@ -166,7 +163,7 @@ export class StripeClient implements PaymentProvider {
         ...(after && { starting_after: after }),
       });
       const answer = await this.call('GET', `/v1/refunds?${query.toString()}`);
-      if (answer.kind !== 'object') return readInstead(answer);
+      if (answer.kind !== 'object') return unclearIfRefused(answer);
       if (!Array.isArray(answer.object['data'])) return { kind: 'unknown', detail: 'no list of refunds' };
       refunds = stripeRefunds(answer.object, refunds);
       after = lastIdOf(answer.object);
@@ -186,7 +183,7 @@ export class StripeClient implements PaymentProvider {
     if (answer.kind === 'unsent') return answer;
     const status = await this.fetchStatus(ref);
     const wanted = operation === 'capture' ? 'captured' : 'voided';
-    return status.kind === 'status' && status.status === wanted ? status : readInstead(answer);
+    return status.kind === 'status' && status.status === wanted ? status : unclearIfRefused(answer);
   }
 
   private post(path: string, fields: Readonly<Record<string, string>>, key: string | null): Promise<StripeAnswer> {
@@ -234,8 +231,4 @@ function pathOf(ref: PaymentRef): string {
 
 function inFlight(providerRef: string | null): CallOutcome {
   return { kind: 'unknown', detail: `the payment ${String(providerRef)} is still being confirmed` };
-}
-
-function readInstead(answer: Exclude<StripeAnswer, { kind: 'object' }>): CallOutcome {
-  return answer.kind === 'refused' ? { kind: 'unknown', detail: `${answer.code}: ${answer.detail}` } : answer;
 }

@@ -1,10 +1,8 @@
 import { address, choice, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
-import type { LineForm } from '../fiscal.js';
+import { NO_LINES } from '../fiscal.js';
 import type { ReadValue } from '../inbound.js';
 import { stripeCapabilities, StripeClient } from './stripe.client.js';
 import { STRIPE_EVENTS } from './stripe.webhook.js';
-
-const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
 
 function ways(read: ReadValue): { holds: boolean; holdHours: number; leastTiyin: number } {
   return {

@@ -28,7 +28,6 @@ export interface UzumCheckoutOptions {
   apiKey: string;
   /** The merchant's own number at the tax office; only where Checkout registers the receipt. */
   sellerTin: string;
-  nowMs?: () => number;
 }
 
 const SESSION_SECONDS = 1_800;
@@ -109,7 +108,7 @@ export class UzumCheckoutClient {
       const { amountTiyin } = ref;
       return statusAfter(await this.operate('acquiring/reverse', ref, { name: 'reverse', amountTiyin }));
     }
-    const isOver = this.nowMs() - ref.createdAtMs > PAGE_ENDS_MS;
+    const isOver = Date.now() - ref.createdAtMs > PAGE_ENDS_MS;
     if (status.status === 'declined' || (status.status === 'pending' && isOver)) return statusOf('voided');
     return status.status === 'pending' ? { kind: 'unknown', detail: 'the page is still open' } : status;
   }
@@ -171,10 +170,6 @@ export class UzumCheckoutClient {
       ...(operation !== undefined && { 'x-operation-id': operation }),
     };
     return uzumAnswer(await this.exchange({ method: 'POST', url: `${apiUrl}/api/v1/${path}`, headers, body }));
-  }
-
-  private nowMs(): number {
-    return (this.options.nowMs ?? Date.now)();
   }
 }
 

@@ -1,7 +1,7 @@
 import { providerDocument, type FiscalLines, type ProviderDocument } from '../fiscal.js';
 import type { HttpAnswer } from '../http-exchange.js';
 import { statusOf, type MoneyStatus, type NoStatus, type PaymentEvidence, type StatusFacts } from '../port.js';
-import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+import { integerAt, isObject, objectAt, rrnOf, textAt, type WireObject } from '../wire.js';
 
 const STATUS: Readonly<Record<string, MoneyStatus>> = {
   REGISTERED: 'pending',
@@ -54,16 +54,12 @@ export function uzumOperations(order: WireObject): UzumOperation[] {
 
 function evidenceOf(order: WireObject): PaymentEvidence {
   const taken = uzumOperations(order).find(({ state, rrn }) => state === 'SUCCESS' && rrn !== null);
-  return { rrn: digits(taken?.rrn ?? null), phone: null, cardType: uzumCardType(integerAt(order, 'cardType')) };
+  return { rrn: rrnOf(taken?.rrn ?? null), phone: null, cardType: uzumCardType(integerAt(order, 'cardType')) };
 }
 
 export function uzumCardType(said: number | null): PaymentEvidence['cardType'] {
   if (said === 1) return 'corporate';
   return said === 2 ? 'personal' : null;
-}
-
-function digits(text: string | null): string | null {
-  return text !== null && /^\d{1,16}$/.test(text) ? text : null;
 }
 
 export type UzumAnswer = { kind: 'result'; result: WireObject } | NoStatus;

@@ -2,6 +2,7 @@ import type { HttpExchange } from '../http-exchange.js';
 import { operationId } from '../operation-id.js';
 import {
   statusOf,
+  unclearIfRefused,
   type CallOutcome,
   type FiscalLink,
   type Instrument,
@@ -10,7 +11,7 @@ import {
   type PaymentOrder,
   type PaymentRef,
 } from '../port.js';
-import { integerAt, isObject, textAt, type WireObject } from '../wire.js';
+import { integerAt, isObject, rrnOf, textAt, type WireObject } from '../wire.js';
 import { uzumCardType } from './uzum-checkout.transform.js';
 import { uzumFastPayAuth } from './uzum.signature.js';
 
@@ -105,7 +106,7 @@ export class UzumFastPayClient {
 
   private async statusOf(paymentId: string): Promise<CallOutcome> {
     const answer = await this.call('POST', 'payment/status', { payment_id: paymentId, service_id: this.serviceId });
-    if (answer.kind === 'refused') return answer.code === '404' ? statusOf('not_found') : unclear(answer);
+    if (answer.kind === 'refused') return answer.code === '404' ? statusOf('not_found') : unclearIfRefused(answer);
     return answer.kind === 'body' ? statusIn(answer.body) : answer;
   }
 
@@ -144,12 +145,4 @@ export class UzumFastPayClient {
 function statusIn(body: WireObject): CallOutcome {
   const status = STATUS[textAt(body, 'payment_status') ?? ''] ?? 'in_flight';
   return statusOf(status, { providerRef: textAt(body, 'payment_id') });
-}
-
-function unclear({ code, detail }: Extract<NoStatus, { kind: 'refused' }>): CallOutcome {
-  return { kind: 'unknown', detail: `${code}: ${detail}` };
-}
-
-function rrnOf(text: string | null): string | null {
-  return text !== null && /^\d{1,16}$/.test(text) ? text : null;
 }

@@ -1,4 +1,4 @@
-import { basicAuthorization, isBasicCaller } from '../basic-auth.js';
+import { isBasicCaller } from '../basic-auth.js';
 import {
   objectBody,
   type InboundAnswer,
@@ -52,11 +52,6 @@ export function uzumUnanswered(about: { serviceId: number; transId: string | nul
   const { serviceId, transId, nowMs } = about;
   const named = { serviceId, ...(transId !== null && { transId }) };
   return { status: 503, body: { ...named, timestamp: nowMs, errorCode: CODES.internal } };
-}
-
-/** What Uzum calls with; a test's call is made the same way. */
-export function uzumMerchantAuth(login: string, password: string): string {
-  return basicAuthorization(login, password);
 }
 
 /** False for an account that is not set up for the Merchant API. */

@@ -14,7 +14,6 @@ export interface UzumOfdOptions {
   sellerTin: string;
   /** Whether `price` is that of one piece or of the whole line: the documents leave it open. */
   priceOf: 'unit' | 'line';
-  nowMs?: () => number;
 }
 
 export const UZUM_OFD_LINE_FORM: LineForm = { fractions: true, discounts: true, commission: ['tin', 'pinfl'] };
@@ -61,7 +60,7 @@ export class UzumOfdClient {
     const { sellerTin, priceOf } = this.options;
     return {
       ...{ payment_id: paymentIdOf(ref), operation_id: idOf(ref, which) },
-      ...{ date_time: new Date(this.nowMs()).toISOString(), cash_amount: 0 },
+      ...{ date_time: new Date(Date.now()).toISOString(), cash_amount: 0 },
       card_amount: lines.reduce((sum, line) => sum + line.totalTiyin + line.discountTiyin, 0),
       items: lines.map((line) => ({
         product_name: truncateText(line.name, MAX_NAME),
@@ -84,10 +83,6 @@ export class UzumOfdClient {
     if (answer.status >= 500 || !isObject(answer.body))
       return { kind: 'unknown', detail: `HTTP ${String(answer.status)}` };
     return { kind: 'answered', status: answer.status, body: answer.body };
-  }
-
-  private nowMs(): number {
-    return (this.options.nowMs ?? Date.now)();
   }
 }
 

@@ -1,4 +1,4 @@
-import { FLOWS, type ProviderCapabilities } from '#payments';
+import { FLOWS, REGISTERS_NOTHING, type ProviderCapabilities } from '#payments';
 
 /**
  * What the simulated provider of a sandbox can do, whichever provider its account names: a token is held, a wallet's code is charged at
@@ -13,12 +13,7 @@ export const EMULATED_CAPABILITIES: ProviderCapabilities = {
   statusByOurRef: true,
   keyedCharges: true,
   statusFlows: FLOWS,
-  fiscalModes: ['gateway'],
-  fiscalFlows: [],
-  markingSupported: false,
-  providerDocuments: null,
-  refundDocuments: null,
-  linkFlows: [],
+  ...REGISTERS_NOTHING,
   amountUnit: 'tiyin',
   qrPaymentProvider: null,
 };
