@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { KnownClient } from '../../http/current-client.js';
 import { AccessNotices } from '../live/access-notices.js';
-import { TrustedCache, type Found } from '../live/trusted-cache.js';
+import { textOfHash, TrustedCache, type Found } from '../live/trusted-cache.js';
 import { hashAccessToken, looksLikeAccessToken } from './access-token.js';
 import { OauthRepository } from './oauth.repository.js';
 
 /** Which client an access token belongs to. What was taken away counts for nothing within a second (TrustedCache). */
 @Injectable()
 export class AccessTokens {
-  private readonly cache: TrustedCache<KnownClient>;
+  private readonly cache: TrustedCache<Buffer, KnownClient>;
 
   constructor(
     notices: AccessNotices,
     private readonly repository: OauthRepository,
   ) {
-    this.cache = new TrustedCache<KnownClient>(notices, (hash) => this.read(hash));
+    this.cache = new TrustedCache(notices, textOfHash, (hash) => this.read(hash));
     notices.subscribe({
       onNotice: ({ what, name }) => this.receive(what, name),
       onListening: () => this.cache.forgetAll(),
@@ -28,7 +28,7 @@ export class AccessTokens {
 
   /** Drops one token, by the SHA-256 that the database holds. */
   forget(tokenHash: Uint8Array): void {
-    this.cache.forget(tokenHash);
+    this.cache.forget(Buffer.from(tokenHash));
   }
 
   /** Drops all tokens of a client (disabled, scopes or policies changed). */

@@ -1,9 +1,9 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type SalesDatabase } from '#database';
 import { type Logger } from '#runtime';
 import { open, weaknessOf, type Keyring } from '#secrets';
+import { TrustedCache } from '../live/trusted-cache.js';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
 export type SigningPolicy = 'auto' | 'off' | 'writes' | 'all';
@@ -27,38 +27,15 @@ interface KeyRow {
   secretSealed: Uint8Array | null;
 }
 
-interface CachedSigning {
-  signing: ClientSigning;
-  /** By this process's monotonic clock. */
-  readAtMs: number;
-}
-
-interface Lookup {
-  begunAtMs: number;
-  signing: Promise<ClientSigning>;
-}
-
-/** As for tokens (oauth/access-tokens.ts): a cached entry may be this old as far as this process can know. */
-const TRUST_MS = 900;
 const HEARTBEAT_MS = 400;
-/** Even when every notice is received a client's keys are read this often. */
-const CACHE_MS = 5_000;
-const CACHE_ENTRIES = 10_000;
 
 /** A client that does not exist signs nothing: its token is about to be refused. */
 const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new Map() };
 
-/**
- * The signing keys and policies of clients, cached for seconds. A trigger notifies every gateway of a change, which works
- * within a second; while this process cannot prove that it received every notice, also because the connection for notices only
- * seems well, it reads again after less than one.
- */
+/** The signing keys and policies of clients. A trigger notifies every gateway of a change, which works within a second (TrustedCache). */
 export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly cache = new LRUCache<string, CachedSigning>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
-  private readonly underWay = new Map<string, Lookup>();
+  private readonly cache: TrustedCache<string, ClientSigning>;
   private readonly channel: ChannelListener;
-  /** Grows with each notice: what was read before it must not be cached after it. */
-  private generation = 0;
 
   constructor(
     private readonly prisma: SalesDatabase,
@@ -70,10 +47,15 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
       {
         ...{ databaseUrl, applicationName: 'gateway-listen', channel: SIGNING_CHANGED_CHANNEL },
         heartbeatMs: HEARTBEAT_MS,
-        onNotice: (clientId) => this.forget(clientId),
-        onListening: () => this.forgetAll(),
+        onNotice: (clientId) => this.cache.forget(clientId),
+        onListening: () => this.cache.forgetAll(),
       },
       logger,
+    );
+    this.cache = new TrustedCache(
+      this.channel,
+      (clientId) => clientId,
+      async (clientId) => ({ value: await this.read(clientId), remainingMs: Infinity }),
     );
   }
 
@@ -87,42 +69,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** Rejects when the database cannot be asked. */
   async of(clientId: string): Promise<ClientSigning> {
-    const known = this.cache.get(clientId);
-    const oldest = performance.now() - TRUST_MS;
-    if (known && (known.readAtMs >= oldest || this.channel.deliveredUntilMs >= oldest)) return known.signing;
-    // Requests that arrive together share one query; behind one that hangs (a dead connection that seems well) none waits.
-    const running = this.underWay.get(clientId);
-    return running && running.begunAtMs >= oldest ? running.signing : this.startLookup(clientId);
-  }
-
-  private startLookup(clientId: string): Promise<ClientSigning> {
-    const begunAtMs = performance.now();
-    const signing = this.readAndRemember(clientId).finally(() => {
-      if (this.underWay.get(clientId)?.signing === signing) this.underWay.delete(clientId);
-    });
-    this.underWay.set(clientId, { begunAtMs, signing });
-    return signing;
-  }
-
-  private forget(clientId: string): void {
-    this.generation += 1;
-    this.underWay.delete(clientId);
-    this.cache.delete(clientId);
-  }
-
-  private forgetAll(): void {
-    this.generation += 1;
-    this.underWay.clear();
-    this.cache.clear();
-  }
-
-  private async readAndRemember(clientId: string): Promise<ClientSigning> {
-    const { generation } = this;
-    // From before the question on: what was written while it was answered may be missing in it.
-    const readAtMs = performance.now();
-    const signing = await this.read(clientId);
-    if (generation === this.generation) this.cache.set(clientId, { signing, readAtMs });
-    return signing;
+    return (await this.cache.find(clientId)) ?? NO_SIGNING;
   }
 
   private async read(clientId: string): Promise<ClientSigning> {

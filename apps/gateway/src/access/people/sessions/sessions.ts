@@ -3,7 +3,7 @@ import { Periodic, type Logger } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';
 import { AccessNotices } from '../../live/access-notices.js';
-import { TrustedCache } from '../../live/trusted-cache.js';
+import { textOfHash, TrustedCache } from '../../live/trusted-cache.js';
 import type { LiveSession } from './live-session.js';
 import { hashSessionToken, looksLikeSessionToken } from './session-token.js';
 import { SessionRepository } from './session.repository.js';
@@ -15,7 +15,7 @@ const SWEEP_MS = 3_600_000;
 /** Whose session a cookie's value is. What was taken away counts for nothing within a second, as with tokens. */
 @Injectable()
 export class Sessions implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly cache: TrustedCache<LiveSession>;
+  private readonly cache: TrustedCache<Buffer, LiveSession>;
   private readonly touchMs: number;
   private readonly sweeping: Periodic;
 
@@ -25,7 +25,7 @@ export class Sessions implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(SETTINGS_TOKEN) { SESSION_IDLE_SECONDS }: Pick<GatewaySettings, 'SESSION_IDLE_SECONDS'>,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.cache = new TrustedCache<LiveSession>(notices, (hash) => repository.findLive(hash));
+    this.cache = new TrustedCache(notices, textOfHash, (hash) => repository.findLive(hash));
     this.touchMs = Math.min(TOUCH_MS, SESSION_IDLE_SECONDS * 250);
     notices.subscribe({
       onNotice: ({ what, name }) => this.receive(what, name),
