@@ -8,7 +8,7 @@ export {
   withoutAddresses,
   type AddressReading,
 } from './address.js';
-export type { AccountField, FieldFault, MessageProviderDefinition, ReadValue } from './definition.js';
+export type { FieldFault, MessageProviderDefinition } from './definition.js';
 export { type Reach, type SocketRequest, type WireAnswer, type WireRequest } from './exchange.js';
 export {
   CHANNELS,

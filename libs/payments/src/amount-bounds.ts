@@ -1,12 +1,12 @@
-import { optional, type AccountField, type FieldFault, type ProviderDefinition } from './definition.js';
-import type { ReadValue } from './inbound.js';
+import { optional, type AccountFields, type ReadValue } from '#outgoing';
+import type { FieldFault, ProviderDefinition } from './definition.js';
 import type { ProviderCapabilities } from './port.js';
 
 /** Whole tiyin, few enough digits to be a number exactly. Empty: no bound, also to take one away again. */
-const BOUND: AccountField = optional({ pattern: /^(?:[1-9]\d{0,14})?$/ });
+const BOUND = optional({ pattern: /^(?:[1-9]\d{0,14})?$/ });
 
 /** The sums that an account takes are its merchant's and its contract's to say, at any provider. */
-const BOUND_FIELDS: Readonly<Record<string, AccountField>> = { least_amount: BOUND, most_amount: BOUND };
+const BOUND_FIELDS: AccountFields = { least_amount: BOUND, most_amount: BOUND };
 
 /** Gives a provider's accounts the two bounds; what the provider itself says of them stays. */
 export function withAmountBounds(definition: ProviderDefinition): ProviderDefinition {

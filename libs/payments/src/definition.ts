@@ -1,15 +1,8 @@
+import { choice, field, optional, type AccountFields, type ReadValue } from '#outgoing';
 import type { LineForm } from './fiscal.js';
-import type { HintProtocol, ReadValue, TransactionProtocol } from './inbound.js';
+import type { HintProtocol, TransactionProtocol } from './inbound.js';
 import type { HttpExchange } from './http-exchange.js';
 import type { NextAction, PaymentProvider, PaymentRef, ProviderCapabilities, ProviderCode } from './port.js';
-
-/** One field of a provider account: where it is kept, and what it must look like. */
-export interface AccountField {
-  secret: boolean;
-  required: boolean;
-  pattern: RegExp;
-  fallback?: string;
-}
 
 /** What is wrong with the fields together, beyond what each says for itself. */
 export interface FieldFault {
@@ -29,7 +22,7 @@ export interface CheckoutOrder {
 /** All that the gateway has to know of a provider beside its calls to us (docs/payments/new-provider.md). */
 export interface ProviderDefinition {
   readonly code: ProviderCode;
-  readonly fields: Readonly<Record<string, AccountField>>;
+  readonly fields: AccountFields;
   /** @returns fields that are missing because of what others say */
   faults?(read: ReadValue): readonly FieldFault[];
   /** Hosts of its production and test environments, as its documents name them. */
@@ -59,34 +52,12 @@ export interface ProviderDefinition {
   checkout?(read: ReadValue, order: CheckoutOrder): NextAction;
 }
 
-const URL_PATTERN = /^https?:\/\/[^\s]{1,500}$/;
-const TEXT = /^[\x21-\x7e]{1,200}$/;
-
-export function field(more: Partial<AccountField> = {}): AccountField {
-  return { secret: false, required: true, pattern: TEXT, ...more };
-}
-
-export function optional(more: Partial<AccountField> = {}): AccountField {
-  return field({ required: false, ...more });
-}
-
-export const SECRET = field({ secret: true });
 export const OPTIONAL_SECRET = optional({ secret: true });
 
 /** A password that alone proves who calls, and so that money was paid: chosen by the merchant, and not to be guessed. */
 const PASSWORD_PATTERN = /^[\x21-\x7e]{16,200}$/;
 export const PASSWORD = field({ secret: true, pattern: PASSWORD_PATTERN });
 export const OPTIONAL_PASSWORD = optional({ secret: true, pattern: PASSWORD_PATTERN });
-
-export function address(fallback: string): AccountField {
-  return optional({ pattern: URL_PATTERN, fallback });
-}
-
-/** One of a few words; the first is the one that counts where nothing was chosen. */
-export function choice(...words: readonly [string, ...string[]]): AccountField {
-  const escaped = words.map((word) => word.replaceAll(/[^\w-]/g, String.raw`\$&`));
-  return optional({ pattern: new RegExp(`^(${escaped.join('|')})$`), fallback: words[0] });
-}
 
 /** Who registers the receipts of this account's payments: never both. */
 export const FISCAL_MODE = choice('gateway', 'provider');

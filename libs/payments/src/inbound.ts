@@ -1,7 +1,5 @@
+import type { ReadValue } from '#outgoing';
 import type { WireObject } from './wire.js';
-
-/** A field of the account, or its fallback, or an empty text. */
-export type ReadValue = (name: string) => string;
 
 /** Calls of providers to us, as every protocol of them has it in the end. */
 

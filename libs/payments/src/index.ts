@@ -16,7 +16,7 @@ export {
   type ClickReading,
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
-export type { AccountField, CheckoutOrder, FieldFault, ProviderDefinition } from './definition.js';
+export type { CheckoutOrder, FieldFault, ProviderDefinition } from './definition.js';
 export {
   providerDocument,
   unsayable,
@@ -34,7 +34,6 @@ export type {
   InboundDecision,
   InboundRequest,
   InboundTransaction,
-  ReadValue,
   TransactionProtocol,
 } from './inbound.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';

@@ -1,5 +1,5 @@
 // A definition says of its provider only what its client can do: the saga asks nothing of it that is not there.
-import type { AccountField } from './definition.js';
+import type { AccountField } from '#outgoing';
 import { FLOWS, PROVIDERS, type PaymentProvider, type ProviderCapabilities } from './port.js';
 import { DEFINITIONS } from './registry.js';
 import { operationId } from './operation-id.js';

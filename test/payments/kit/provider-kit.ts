@@ -1,4 +1,5 @@
-import { DEFINITIONS, type Instrument, type PaymentFlow, type ProviderCode, type ReadValue } from '#payments';
+import type { ReadValue } from '#outgoing';
+import { DEFINITIONS, type Instrument, type PaymentFlow, type ProviderCode } from '#payments';
 
 /** One way in which a provider takes money, as the contract suites need to know it (docs/payments/new-provider.md). */
 export interface ProviderWay {

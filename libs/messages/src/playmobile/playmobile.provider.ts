@@ -1,4 +1,5 @@
-import { field, SECRET, webAddress, type MessageProviderDefinition } from '../definition.js';
+import { field, SECRET, webAddress } from '#outgoing';
+import type { MessageProviderDefinition } from '../definition.js';
 import { PlaymobileClient } from './playmobile.client.js';
 import { playmobileReports } from './playmobile.transform.js';
 

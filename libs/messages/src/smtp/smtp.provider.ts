@@ -1,14 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { readEmail } from '../address.js';
-import {
-  choice,
-  field,
-  LINE_PATTERN,
-  optional,
-  type FieldFault,
-  type MessageProviderDefinition,
-} from '../definition.js';
-import type { ReadValue } from '../definition.js';
+import { choice, field, optional, type ReadValue } from '#outgoing';
+import { LINE_PATTERN, type FieldFault, type MessageProviderDefinition } from '../definition.js';
 import { SmtpClient } from './smtp.client.js';
 import { smtpReports } from './dsn.js';
 

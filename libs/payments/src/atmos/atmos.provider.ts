@@ -1,6 +1,6 @@
-import { address, choice, field, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
+import { SECRET, choice, field, optional, webAddress, type ReadValue } from '#outgoing';
+import { OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
-import type { ReadValue } from '../inbound.js';
 import { ATMOS_CALLBACKS } from './atmos.callback.js';
 import { atmosCapabilities, AtmosClient } from './atmos.client.js';
 
@@ -17,7 +17,7 @@ export const ATMOS: ProviderDefinition = {
     terminal_id: optional({ pattern: /^[A-Za-z0-9]{1,32}$/ }),
     /** Signs ATMOS's callbacks; without it none is taken, and the status alone is read. */
     api_key: OPTIONAL_SECRET,
-    api_url: address('https://apigw.atmos.uz'),
+    api_url: webAddress('https://apigw.atmos.uz'),
     /** Holds are known from community notes alone. */
     mode: choice('charge', 'hold'),
     hold_minutes: optional({ pattern: /^[1-9]\d{0,4}$/, fallback: '30' }),

@@ -1,5 +1,5 @@
-import { address, choice, field, FISCAL_MODE, SECRET, SELLER_TIN, type ProviderDefinition } from '../definition.js';
-import type { ReadValue } from '../inbound.js';
+import { SECRET, choice, field, webAddress, type ReadValue } from '#outgoing';
+import { FISCAL_MODE, SELLER_TIN, type ProviderDefinition } from '../definition.js';
 import { tiyinToSom } from '../som.js';
 import { clickLineForm, type ClickAmountScale } from './click-ofd.js';
 import { clickCapabilities, ClickClient } from './click.client.js';
@@ -21,8 +21,8 @@ export const CLICK: ProviderDefinition = {
     merchant_id: NUMBER,
     merchant_user_id: NUMBER,
     secret_key: SECRET,
-    api_url: address('https://api.click.uz/v2/merchant'),
-    checkout_url: address('https://my.click.uz/services/pay'),
+    api_url: webAddress('https://api.click.uz/v2/merchant'),
+    checkout_url: webAddress('https://my.click.uz/services/pay'),
     fiscal_mode: FISCAL_MODE,
     tin: SELLER_TIN,
     /** How lines that Click registers count: which of the two is nowhere confirmed. */

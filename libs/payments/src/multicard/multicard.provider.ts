@@ -1,13 +1,5 @@
-import {
-  address,
-  choice,
-  field,
-  FISCAL_MODE,
-  optional,
-  SECRET,
-  SELLER_TIN,
-  type ProviderDefinition,
-} from '../definition.js';
+import { SECRET, choice, field, optional, webAddress } from '#outgoing';
+import { FISCAL_MODE, SELLER_TIN, type ProviderDefinition } from '../definition.js';
 import { MULTICARD_LINE_FORM } from './multicard-ofd.js';
 import { multicardCapabilities, MulticardClient } from './multicard.client.js';
 
@@ -17,7 +9,7 @@ export const MULTICARD: ProviderDefinition = {
     application_id: field(),
     secret: SECRET,
     store_id: field(),
-    api_url: address('https://mesh.multicard.uz'),
+    api_url: webAddress('https://mesh.multicard.uz'),
     token_header: choice('authorization', 'x-access-token'),
     hold_minutes: optional({ pattern: /^\d{1,5}$/, fallback: '60' }),
     /** What an invoice names of a sale that our register makes: `lines` only where Multicard's fiscalisation is off. */

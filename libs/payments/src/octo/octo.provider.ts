@@ -1,6 +1,6 @@
-import { address, choice, field, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
+import { SECRET, choice, field, optional, webAddress, type ReadValue } from '#outgoing';
+import { OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
-import type { ReadValue } from '../inbound.js';
 import { octoCapabilities, OctoClient } from './octo.client.js';
 import { OCTO_NOTIFICATIONS } from './octo.notification.js';
 
@@ -13,7 +13,7 @@ export const OCTO: ProviderDefinition = {
   fields: {
     shop_id: field({ pattern: /^\d{1,12}$/ }),
     secret: SECRET,
-    api_url: address('https://secure.octo.uz'),
+    api_url: webAddress('https://secure.octo.uz'),
     /** Two stages hold the money until its receipt is registered. */
     stages: choice('two', 'one'),
     /** The documents name 30 minutes, and days: the shorter one is trusted. */

@@ -1,13 +1,5 @@
-import {
-  address,
-  choice,
-  field,
-  FISCAL_MODE,
-  optional,
-  OPTIONAL_SECRET,
-  SECRET,
-  type ProviderDefinition,
-} from '../definition.js';
+import { SECRET, choice, field, optional, webAddress } from '#outgoing';
+import { FISCAL_MODE, OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { paymeCheckoutLink } from './payme-checkout-link.js';
 import { PAYME_LINE_FORM } from './payme-detail.js';
 import { PaymeClient, PAYME_CAPABILITIES } from './payme.client.js';
@@ -22,8 +14,8 @@ export const PAYME: ProviderDefinition = {
     test_key: OPTIONAL_SECRET,
     account_field: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
     login: optional({ fallback: 'Paycom' }),
-    api_url: address('https://checkout.paycom.uz/api'),
-    checkout_url: address('https://checkout.paycom.uz'),
+    api_url: webAddress('https://checkout.paycom.uz/api'),
+    checkout_url: webAddress('https://checkout.paycom.uz'),
     /** What CheckPerformTransaction says of an order that is paid or busy: the documentation leaves it open. */
     check_busy_code: choice('-31008', '-31050'),
     /** Hours that a hold is trusted to last: no official number is known. */

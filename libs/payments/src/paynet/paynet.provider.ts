@@ -1,4 +1,5 @@
-import { field, optional, PASSWORD, type ProviderDefinition } from '../definition.js';
+import { field, optional } from '#outgoing';
+import { PASSWORD, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
 import { REGISTERS_NOTHING, type PaymentProvider, type ProviderCapabilities } from '../port.js';
 import { PAYNET_PROTOCOL } from './paynet.decision.js';

@@ -1,3 +1,4 @@
+import type { ReadValue } from '#outgoing';
 import { parseTashkentCompact } from '#fiscal-domain';
 import { isBasicCaller } from '../basic-auth.js';
 import {
@@ -6,7 +7,6 @@ import {
   type InboundReading,
   type InboundRequest,
   type InboundTransaction,
-  type ReadValue,
 } from '../inbound.js';
 import { operationId } from '../operation-id.js';
 import { integerAt, isObject, objectAt, parseWithLongNumbers, textAt, type WireObject } from '../wire.js';

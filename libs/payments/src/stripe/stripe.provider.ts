@@ -1,6 +1,6 @@
-import { address, choice, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
+import { SECRET, choice, optional, webAddress, type ReadValue } from '#outgoing';
+import { OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
-import type { ReadValue } from '../inbound.js';
 import { stripeCapabilities, StripeClient } from './stripe.client.js';
 import { STRIPE_EVENTS } from './stripe.webhook.js';
 
@@ -21,7 +21,7 @@ export const STRIPE: ProviderDefinition = {
     webhook_secret: OPTIONAL_SECRET,
     /** The one before, while Stripe signs with both. */
     webhook_secret_before: OPTIONAL_SECRET,
-    api_url: address('https://api.stripe.com'),
+    api_url: webAddress('https://api.stripe.com'),
     capture: choice('manual', 'automatic'),
     /** About seven days online, of some cards five: the shorter one is trusted. */
     hold_hours: optional({ pattern: /^[1-9]\d{0,2}$/, fallback: '120' }),

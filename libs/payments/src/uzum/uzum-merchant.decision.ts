@@ -1,3 +1,4 @@
+import type { ReadValue } from '#outgoing';
 import {
   INBOUND_EXPIRED,
   INBOUND_UNKNOWN_REASON,
@@ -7,7 +8,6 @@ import {
   type InboundFacts,
   type InboundRequest,
   type InboundTransaction,
-  type ReadValue,
   type TransactionProtocol,
 } from '../inbound.js';
 import { aboutCall, readUzumCall, uzumFailed, uzumUnanswered, type UzumFault } from './uzum-merchant.wire.js';

@@ -1,11 +1,6 @@
+import type { ReadValue } from '#outgoing';
 import { isBasicCaller } from '../basic-auth.js';
-import {
-  objectBody,
-  type InboundAnswer,
-  type InboundReading,
-  type InboundRequest,
-  type ReadValue,
-} from '../inbound.js';
+import { objectBody, type InboundAnswer, type InboundReading, type InboundRequest } from '../inbound.js';
 import { isUuid } from '../operation-id.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 import { uzumCardType } from './uzum-checkout.transform.js';

@@ -1,15 +1,12 @@
+import { choice, optional, webAddress, type ReadValue } from '#outgoing';
 import {
-  address,
-  choice,
   FISCAL_MODE,
-  optional,
   OPTIONAL_PASSWORD,
   OPTIONAL_SECRET,
   SELLER_TIN,
   type FieldFault,
   type ProviderDefinition,
 } from '../definition.js';
-import type { ReadValue } from '../inbound.js';
 import type { LineForm } from '../fiscal.js';
 import type { HttpExchange } from '../http-exchange.js';
 import type { PaymentFlow, ProviderCapabilities } from '../port.js';
@@ -131,21 +128,21 @@ export const UZUM: ProviderDefinition = {
     account_param: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
     /** The HTTP status of 10001: the documents name 400 alone, other clients were seen to expect 401. */
     auth_status: choice('400', '401'),
-    open_url: address('https://www.uzumbank.uz/open-service'),
+    open_url: webAddress('https://www.uzumbank.uz/open-service'),
     terminal_id: optional({ pattern: /^[0-9a-fA-F-]{36}$/ }),
     api_key: OPTIONAL_SECRET,
     /** TWO_STEP holds; Uzum has to enable it for the terminal. */
     pay_type: choice('ONE_STEP', 'TWO_STEP'),
     hold_hours: optional({ pattern: /^\d{1,3}$/, fallback: '24' }),
-    checkout_url: address('https://checkout-key.inplat-tech.com'),
+    checkout_url: webAddress('https://checkout-key.inplat-tech.com'),
     fastpay_service_id: optional({ pattern: /^\d{1,15}$/ }),
     fastpay_user_id: optional({ pattern: /^\d{1,15}$/ }),
     fastpay_secret: OPTIONAL_SECRET,
     cashbox_code: optional({ pattern: /^[\x21-\x7e]{1,64}$/ }),
-    fastpay_url: address('https://mobile.apelsin.uz'),
+    fastpay_url: webAddress('https://mobile.apelsin.uz'),
     /** Uzum Fiscalization: registers what Checkout does not. */
     ofd_api_key: OPTIONAL_SECRET,
-    ofd_url: address('https://ofd-key.inplat-tech.com'),
+    ofd_url: webAddress('https://ofd-key.inplat-tech.com'),
     ofd_price: choice('unit', 'line'),
     fiscal_mode: FISCAL_MODE,
     tin: SELLER_TIN,

@@ -3,16 +3,18 @@ import { isUniqueViolation, messageCredentialsOwner, PrismaService, type Prisma 
 import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#problems';
 import { isMessageProvider, MESSAGE_DEFINITIONS, type MessageChannel, type MessageProviderCode } from '#messages';
+import { splitSecrets } from '#outgoing';
 import { newId } from '#runtime';
 import { open, seal } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
+import { keptSecretFaults } from '../../http/account-fields.js';
 import { given } from '../../http/given.js';
 import { notFound } from '../../http/own-id.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { setAnew, switched } from '../begin-anew.js';
-import { keptSecretFaults, settingFaults, splitSecrets, storedSettings, type AccountRow } from './account-rows.js';
+import { accountFaults, storedSettings, type AccountRow } from './account-rows.js';
 import type { AccountChangeBody } from './message-bodies.js';
 import { MessageReach } from './message-reach.js';
 import { MessageTokens } from './message-tokens.js';
@@ -92,10 +94,10 @@ export class MessageAccounts {
     const values = input.settings ?? {};
     await this.check(provider, values, input);
     const id = newId('mac');
-    const { settings, credentials } = splitSecrets(provider, values);
-    const { channel } = MESSAGE_DEFINITIONS[provider];
+    const { channel, fields } = MESSAGE_DEFINITIONS[provider];
+    const { credentials, ...settings } = splitSecrets(fields, values);
     const data = {
-      ...{ id, merchantId, channel, provider, name: input.name ?? provider, settings: { ...settings } },
+      ...{ id, merchantId, channel, provider, name: input.name ?? provider, settings },
       ...{ credentialsSealed: this.sealed(id, credentials), ...limitsOf(input) },
     };
     try {
@@ -114,26 +116,26 @@ export class MessageAccounts {
     return this.changes.execute(caller, async (tx) => {
       const row = await lockAccount(tx, caller.merchantId, id);
       const provider = row.provider as MessageProviderCode;
-      const kept = keptSecretFaults(provider, storedSettings(row), input.settings ?? {});
+      const { fields, places } = MESSAGE_DEFINITIONS[provider];
+      const kept = keptSecretFaults(fields, storedSettings(row), input.settings ?? {}, places);
       if (kept.length > 0) throw Problem.fromErrors(kept);
       const values = { ...this.opened(row).values, ...input.settings };
       await this.check(provider, values, {
         quiet_from: input.quiet_from === undefined ? row.quietFrom : input.quiet_from,
         quiet_until: input.quiet_until === undefined ? row.quietUntil : input.quiet_until,
       });
-      const { settings, credentials } = splitSecrets(provider, values);
+      const { credentials, ...settings } = splitSecrets(fields, values);
       const after = await tx.messageAccount.update({
         where: { id },
         data: {
-          ...{ settings: { ...settings }, credentialsSealed: this.sealed(id, credentials), ...limitsOf(input) },
+          ...{ settings, credentialsSealed: this.sealed(id, credentials), ...limitsOf(input) },
           ...given({ name: input.name }),
           ...(Object.keys(input.settings ?? {}).length > 0 && setAnew(row)),
           ...switched(row, input.enabled),
         },
       });
       const result = this.view(after);
-      const secretsSet = Object.keys(splitSecrets(provider, input.settings ?? {}).credentials);
-      const changed = { ...audited(result), secrets_set: secretsSet };
+      const changed = { ...audited(result), secrets_set: splitSecrets(fields, input.settings ?? {}).secrets };
       return {
         result,
         action: 'message_account.change',
@@ -178,7 +180,7 @@ export class MessageAccounts {
     values: Readonly<Record<string, string>>,
     { quiet_from: from, quiet_until: until }: Pick<AccountChangeBody, 'quiet_from' | 'quiet_until'>,
   ): Promise<void> {
-    const faults: ProblemError[] = settingFaults(provider, values);
+    const faults: ProblemError[] = accountFaults(provider, values);
     const url = values['api_url'];
     if (faults.length === 0 && url !== undefined) {
       const verdict = await this.reach.guard.check(url);

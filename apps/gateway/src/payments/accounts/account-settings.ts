@@ -1,4 +1,5 @@
-import { DEFINITIONS, type ProviderCode, type ReadValue } from '#payments';
+import { readerOf, type ReadValue } from '#outgoing';
+import { DEFINITIONS, type ProviderCode } from '#payments';
 
 /** An account with its secrets opened. */
 export interface OpenAccount {
@@ -13,9 +14,9 @@ export interface OpenAccount {
 }
 
 export function valueOf(account: Pick<OpenAccount, 'provider' | 'values'>, name: string): string {
-  return account.values[name] ?? DEFINITIONS[account.provider].fields[name]?.fallback ?? '';
+  return reader(account)(name);
 }
 
 export function reader(account: Pick<OpenAccount, 'provider' | 'values'>): ReadValue {
-  return (name) => valueOf(account, name);
+  return readerOf(DEFINITIONS[account.provider].fields, account.values);
 }

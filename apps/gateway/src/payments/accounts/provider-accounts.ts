@@ -3,12 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { acrossMerchants, credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
 import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#problems';
-import { OutgoingGuard, parseCidr } from '#outgoing';
+import { OutgoingGuard, parseCidr, splitSecrets } from '#outgoing';
 import { newIdOf } from '#runtime';
 import { open, seal } from '#secrets';
 import { DEFINITIONS, isProvider, type ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
+import { keptSecretFaults, settingFaults } from '../../http/account-fields.js';
 import { notFound } from '../../http/own-id.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
@@ -129,13 +130,14 @@ export class ProviderAccounts {
     const id = newIdOf('pac', caller.merchantId);
     const given = input.settings ?? {};
     await this.check(provider, given, input.sources ?? [], !isTestId(caller.merchantId));
-    const row = split(provider, given, input.sources ?? []);
+    const { credentials, ...shown } = splitSecrets(DEFINITIONS[provider].fields, given);
+    const settings = { ...shown, sources: input.sources ?? [] };
     try {
       return await this.changes.execute(caller, async (tx) => {
         const [made] = await tx.$queryRaw<AccountRow[]>`
           INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
           VALUES (${id}, ${caller.merchantId}, ${provider}, ${input.name ?? provider},
-                  ${JSON.stringify(row.settings)}::jsonb, ${this.sealed(id, row.credentials)}) RETURNING ${COLUMNS}`;
+                  ${JSON.stringify(settings)}::jsonb, ${this.sealed(id, credentials)}) RETURNING ${COLUMNS}`;
         if (!made) throw new Error('the account was not written');
         const result = this.view(made);
         return { result, action: 'provider_account.create', targetId: id, before: null, after: audited(result) };
@@ -151,17 +153,21 @@ export class ProviderAccounts {
     refuseInSandbox(caller.merchantId, input);
     const view = await this.changes.execute(caller, async (tx) => {
       const before = await this.lock(tx, caller.merchantId, id);
-      refuseKeptSecrets(before, input.settings ?? {});
+      const { fields } = DEFINITIONS[before.provider];
+      const places = Object.keys(input.settings ?? {}).filter((name) => name.endsWith('_url'));
+      const kept = keptSecretFaults(fields, before.settings, input.settings ?? {}, places);
+      if (kept.length > 0) throw Problem.fromErrors(kept);
       const values = { ...before.settings.values, ...this.credentials(before), ...input.settings };
       const sources = input.sources ?? before.settings.sources;
       await this.check(before.provider, values, sources, !isTestId(caller.merchantId));
-      const row = split(before.provider, values, sources);
+      const { credentials, ...shown } = splitSecrets(fields, values);
+      const settings = { ...shown, sources };
       const [after] = await tx.$queryRaw<AccountRow[]>`
-        UPDATE provider_accounts SET name = ${input.name ?? before.name}, settings = ${JSON.stringify(row.settings)}::jsonb,
-               credentials_sealed = ${this.sealed(id, row.credentials)} WHERE id = ${id} RETURNING ${COLUMNS}`;
+        UPDATE provider_accounts SET name = ${input.name ?? before.name}, settings = ${JSON.stringify(settings)}::jsonb,
+               credentials_sealed = ${this.sealed(id, credentials)} WHERE id = ${id} RETURNING ${COLUMNS}`;
       if (!after) throw notFound('provider account');
       const result = this.view(after);
-      const changed = { ...audited(result), secrets_set: secretsAmong(before.provider, input.settings ?? {}) };
+      const changed = { ...audited(result), secrets_set: splitSecrets(fields, input.settings ?? {}).secrets };
       return {
         result,
         action: 'provider_account.update',
@@ -214,7 +220,7 @@ export class ProviderAccounts {
     sources: readonly string[],
     isWhole: boolean,
   ): Promise<void> {
-    const faults = fieldFaults(provider, given, isWhole);
+    const faults = accountFaults(provider, given, isWhole);
     for (const [name, value] of Object.entries(given)) {
       if (!name.endsWith('_url') || faults.length > 0) continue;
       const verdict = await this.guard.check(value);
@@ -263,41 +269,13 @@ export function callbackUrl(publicUrl: string, provider: string, accountId: stri
   return `${publicUrl.replace(/(?<!\/)\/+$/, '')}/v1/providers/${provider}/${accountId}`;
 }
 
-function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWhole: boolean): ProblemError[] {
+function accountFaults(provider: ProviderCode, given: Record<string, string>, isWhole: boolean): ProblemError[] {
   const definition = DEFINITIONS[provider];
-  const { fields } = definition;
-  const faults: ProblemError[] = [];
-  for (const [name, value] of Object.entries(given)) {
-    const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    const pointer = `/settings/${name}`;
-    if (!known) faults.push({ pointer, code: 'unknown_field', detail: `${provider} has no setting of this name` });
-    else if (typeof value !== 'string' || !known.pattern.test(value))
-      faults.push({ pointer, code: 'invalid_format', detail: 'has not the form that this provider gives it' });
-  }
-  for (const [name, { required }] of Object.entries(fields))
-    if (isWhole && required && given[name] === undefined)
-      faults.push({ pointer: `/settings/${name}`, code: 'required', detail: `${provider} needs ${name}` });
+  const faults = settingFaults(provider, definition.fields, given, { isWhole });
   if (!isWhole) return faults;
   for (const { field, detail, code = 'required' } of definition.faults?.(reader({ provider, values: given })) ?? [])
     faults.push({ pointer: `/settings/${field}`, code, detail });
   return faults;
-}
-
-/**
- * A stored secret was entered for the addresses that stood beside it. A caller that could change an address alone would have
- * the secret sent to a place of its choice.
- * @throws Problem 422 secret_required for each secret that is set and was not given again
- */
-function refuseKeptSecrets({ provider, settings }: AccountRow, given: Record<string, string>): void {
-  const fallbackOf = (name: string): string | undefined => DEFINITIONS[provider].fields[name]?.fallback;
-  const isMoved = Object.entries(given).some(
-    ([name, value]) => name.endsWith('_url') && value !== (settings.values[name] ?? fallbackOf(name)),
-  );
-  if (!isMoved) return;
-  const missing = settings.secrets.filter((name) => given[name] === undefined);
-  if (missing.length === 0) return;
-  const detail = 'a changed address needs the secret again, in the same call';
-  throw Problem.fromErrors(missing.map((name) => ({ pointer: `/settings/${name}`, code: 'secret_required', detail })));
 }
 
 /** Its provider is simulated: no address, no secret, and no one who calls. @throws Problem 422 */
@@ -306,17 +284,6 @@ function refuseInSandbox(merchantId: string, { settings, sources }: AccountInput
   const detail = 'The provider of a sandbox is simulated: its account takes no settings and no sources.';
   if (Object.keys(settings ?? {}).length > 0) throw fault('/settings', 'invalid_value', detail);
   if ((sources ?? []).length > 0) throw fault('/sources', 'invalid_value', detail);
-}
-
-function secretsAmong(provider: ProviderCode, values: Record<string, string>): string[] {
-  return Object.keys(values).filter((name) => DEFINITIONS[provider].fields[name]?.secret === true);
-}
-
-function split(provider: ProviderCode, values: Record<string, string>, sources: string[]) {
-  const secrets = secretsAmong(provider, values);
-  const pick = (isSecret: boolean): Record<string, string> =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => secrets.includes(name) === isSecret));
-  return { settings: { values: pick(false), sources, secrets }, credentials: pick(true) };
 }
 
 /** For the trail: everything but when it was made. */
