@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
@@ -6,8 +6,9 @@ import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Facts, Json, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, Loading, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
 
 type Approval = Schema<'ApprovalView'>;
 type State = Approval['state'];
@@ -23,18 +24,15 @@ const TONES: Record<State, BadgeTone> = {
 
 /** Requests that need a second user, and what needs one at all. */
 export function Approvals(): ReactElement {
-  const { access, state: texts } = useWords();
+  const { access } = useWords();
   const { can } = useSession();
   const [state, setState] = useState<State | ''>('pending');
-  const list = useInfiniteQuery({
-    queryKey: ['approvals', state],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/approvals', { signal, query: { state: state || undefined, limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 15_000,
-  });
-  const approvals = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows: approvals } = usePages(
+    ['approvals', state],
+    ({ cursor, signal }) =>
+      api('get', '/v1/approvals', { signal, query: { state: state || undefined, limit: 50, cursor } }),
+    15_000,
+  );
   return (
     <>
       <p className="hint">{access.repeat}</p>
@@ -49,17 +47,11 @@ export function Approvals(): ReactElement {
           onValue={(value) => setState(STATES.find((known) => known === value) ?? '')}
         />
       </div>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && approvals.length === 0 && <Empty>{access.noApprovals}</Empty>}
-      {approvals.map((approval) => (
-        <OneApproval key={approval.id} approval={approval} />
-      ))}
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {texts.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{access.noApprovals}</Empty>}>
+        {approvals.map((approval) => (
+          <OneApproval key={approval.id} approval={approval} />
+        ))}
+      </Pages>
       {can('devices:read') && <FourEyes />}
     </>
   );

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -8,7 +8,8 @@ import { Dialog } from '../../ui/dialog.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { CallForm } from '../../ui/call-form.js';
 import { TextField } from '../../ui/field.js';
-import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { Pages, usePages } from '../../ui/pages.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
 import { AllowList } from './allow-list.js';
 import { ChangeClient, NewClient } from './client-form.js';
 import { ClientKeys } from './client-keys.js';
@@ -18,17 +19,12 @@ type Client = Schema<'ClientView'>;
 type Open = 'change' | 'switch' | 'secret' | 'list' | 'keys';
 
 export function Clients(): ReactElement {
-  const { clients, state } = useWords();
+  const { clients } = useWords();
   const { can } = useSession();
   const [isAdding, setAdding] = useState(false);
-  const list = useInfiniteQuery({
-    queryKey: ['clients'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/clients', { signal, query: { disabled: true, limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const known = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows: known } = usePages(['clients'], ({ cursor, signal }) =>
+    api('get', '/v1/clients', { signal, query: { disabled: true, limit: 50, cursor } }),
+  );
   return (
     <>
       {can('clients:admin') && (
@@ -38,19 +34,13 @@ export function Clients(): ReactElement {
           </Button>
         </div>
       )}
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && known.length === 0 && <Empty />}
-      <ul className="tiles tiles-wide">
-        {known.map((client) => (
-          <ClientTile key={client.id} client={client} />
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list}>
+        <ul className="tiles tiles-wide">
+          {known.map((client) => (
+            <ClientTile key={client.id} client={client} />
+          ))}
+        </ul>
+      </Pages>
       <Dialog title={clients.add} open={isAdding} onClose={() => setAdding(false)}>
         <NewClient onDone={() => setAdding(false)} />
       </Dialog>

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
@@ -7,8 +7,9 @@ import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
+import { More, Pages, usePages } from '../../ui/pages.js';
 import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { faultAt, Loading, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type User = Schema<'UserView'>;
@@ -19,16 +20,12 @@ const PLATFORM_ROLES: readonly Role[] = ['platform_administrator', 'platform_rea
 
 /** Users of the merchant, or of the platform where none is chosen, and the links that wait for people. */
 export function Users(): ReactElement {
-  const { access, state } = useWords();
+  const { access } = useWords();
   const { can } = useSession();
   const [isInviting, setInviting] = useState(false);
-  const list = useInfiniteQuery({
-    queryKey: ['users'],
-    queryFn: ({ pageParam, signal }) => api('get', '/v1/users', { signal, query: { limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const users = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows: users } = usePages(['users'], ({ cursor, signal }) =>
+    api('get', '/v1/users', { signal, query: { limit: 50, cursor } }),
+  );
   return (
     <>
       {can('users:admin') && (
@@ -38,19 +35,13 @@ export function Users(): ReactElement {
           </Button>
         </div>
       )}
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && users.length === 0 && <Empty />}
-      <ul className="tiles">
-        {users.map((user) => (
-          <UserTile key={user.id} user={user} />
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list}>
+        <ul className="tiles">
+          {users.map((user) => (
+            <UserTile key={user.id} user={user} />
+          ))}
+        </ul>
+      </Pages>
       <Invitations />
       <Dialog title={access.invite} open={isInviting} onClose={() => setInviting(false)}>
         <Invite onDone={() => setInviting(false)} />
@@ -235,21 +226,16 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
 
 /** Links that were not opened yet; each can be taken back. */
 function Invitations(): ReactElement {
-  const { access, state } = useWords();
+  const { access } = useWords();
   const { can } = useSession();
   const client = useQueryClient();
-  const list = useInfiniteQuery({
-    queryKey: ['invitations'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/invitations', { signal, query: { limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
+  const { list, rows: open } = usePages(['invitations'], ({ cursor, signal }) =>
+    api('get', '/v1/invitations', { signal, query: { limit: 50, cursor } }),
+  );
   const withdraw = useMutation({
     mutationFn: (id: string) => api('delete', '/v1/invitations/{id}', { path: { id } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['invitations'] }),
   });
-  const open = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Card title={access.invitations}>
       {list.isPending && <Loading />}
@@ -272,11 +258,7 @@ function Invitations(): ReactElement {
           </li>
         ))}
       </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <More list={list} />
     </Card>
   );
 }

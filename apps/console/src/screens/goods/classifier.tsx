@@ -1,4 +1,3 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -7,8 +6,9 @@ import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Facts, Json, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, Loading, ProblemNote } from '../../ui/states.js';
+import { Empty } from '../../ui/states.js';
 import { GoBack } from './go-back.js';
 
 type Import = Schema<'ClassifierImportView'>;
@@ -26,17 +26,13 @@ export function Classifier(): ReactElement {
 }
 
 function Imports(): ReactElement {
-  const { goods, state } = useWords();
+  const { goods } = useWords();
   const words = goods.register;
-  const list = useInfiniteQuery({
-    queryKey: ['classifier-imports'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/classifier/imports', { signal, query: { limit: 20, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: ({ state: { data } }) => (isLoading(data?.pages) ? 2_000 : 15_000),
-  });
-  const imports = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows: imports } = usePages(
+    ['classifier-imports'],
+    ({ cursor, signal }) => api('get', '/v1/classifier/imports', { signal, query: { limit: 20, cursor } }),
+    (pages) => (isLoading(pages) ? 2_000 : 15_000),
+  );
   const newest = imports.find((one) => one.state === 'applied');
   return (
     <Card title={words.imports}>
@@ -48,19 +44,13 @@ function Imports(): ReactElement {
         </p>
       )}
       <GoBack newestImport={newest?.id ?? null} />
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && imports.length === 0 && <Empty />}
-      <ol className="plain-list">
-        {imports.map((one) => (
-          <OneImport key={one.id} one={one} />
-        ))}
-      </ol>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list}>
+        <ol className="plain-list">
+          {imports.map((one) => (
+            <OneImport key={one.id} one={one} />
+          ))}
+        </ol>
+      </Pages>
     </Card>
   );
 }
@@ -97,19 +87,9 @@ function OneImport({ one }: { one: Import }): ReactElement {
 }
 
 function Entries(): ReactElement {
-  const { goods, action, state } = useWords();
-  const { language } = useLanguage();
+  const { goods, action } = useWords();
   const [typed, setTyped] = useState('');
   const [query, setQuery] = useState('');
-  const list = useInfiniteQuery({
-    queryKey: ['classifier', query],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/classifier', { signal, query: { q: query, limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    enabled: query !== '',
-  });
-  const entries = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     setQuery(typed.trim());
@@ -120,9 +100,19 @@ function Entries(): ReactElement {
         <TextField label={goods.register.find} value={typed} maxLength={128} onValue={setTyped} />
         <Button type="submit">{action.apply}</Button>
       </form>
-      {query !== '' && list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && entries.length === 0 && <Empty>{state.emptyFiltered}</Empty>}
+      {query !== '' && <FoundEntries query={query} />}
+    </Card>
+  );
+}
+
+function FoundEntries({ query }: { query: string }): ReactElement {
+  const { goods, state } = useWords();
+  const { language } = useLanguage();
+  const { list, rows: entries } = usePages(['classifier', query], ({ cursor, signal }) =>
+    api('get', '/v1/classifier', { signal, query: { q: query, limit: 50, cursor } }),
+  );
+  return (
+    <Pages list={list} empty={<Empty>{state.emptyFiltered}</Empty>}>
       <ul className="plain-list">
         {entries.map((entry) => (
           <li key={entry.spic}>
@@ -143,52 +133,36 @@ function Entries(): ReactElement {
           </li>
         ))}
       </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
-    </Card>
+    </Pages>
   );
 }
 
 /** Products that the newest register does not fit any more. */
 export function Affected(): ReactElement {
-  const { goods, state } = useWords();
-  const list = useInfiniteQuery({
-    queryKey: ['affected'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/catalog/affected', { signal, query: { limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { goods } = useWords();
+  const { list, rows } = usePages(['affected'], ({ cursor, signal }) =>
+    api('get', '/v1/catalog/affected', { signal, query: { limit: 50, cursor } }),
+  );
   return (
     <Card title={goods.affected}>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && rows.length === 0 && <Empty>{goods.noneAffected}</Empty>}
-      <ul className="plain-list">
-        {rows.map((row) => (
-          <li key={`${row.sku} ${row.classifier_version}`} className="line-item">
-            <span className="wrap">
-              <Link to="/goods/$id" params={{ id: row.sku }}>
-                {row.sku}
-              </Link>{' '}
-              <code className="code">{row.spic}</code>
-              <small className="hint block">
-                {goods.reasons}: {row.reasons.map((reason) => named(goods.reasonNames, reason)).join(', ')} ·{' '}
-                <Time at={row.at} />
-              </small>
-            </span>
-          </li>
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{goods.noneAffected}</Empty>}>
+        <ul className="plain-list">
+          {rows.map((row) => (
+            <li key={`${row.sku} ${row.classifier_version}`} className="line-item">
+              <span className="wrap">
+                <Link to="/goods/$id" params={{ id: row.sku }}>
+                  {row.sku}
+                </Link>{' '}
+                <code className="code">{row.spic}</code>
+                <small className="hint block">
+                  {goods.reasons}: {row.reasons.map((reason) => named(goods.reasonNames, reason)).join(', ')} ·{' '}
+                  <Time at={row.at} />
+                </small>
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Pages>
     </Card>
   );
 }

@@ -1,6 +1,5 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
 import type { Language } from '../../i18n/plural.js';
@@ -8,6 +7,7 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
+import { usePages } from '../../ui/pages.js';
 import { Badge, Money, PageHead } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
@@ -125,14 +125,9 @@ function Goods(): ReactElement {
 function Found({ filters }: { filters: { q?: string; archived?: string } }): ReactElement {
   const words = useWords();
   const { language } = useLanguage();
-  const list = useInfiniteQuery({
-    queryKey: ['goods', filters],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/catalog/products', { query: { ...filters, limit: 100, cursor: pageParam }, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
+  const { list, rows } = usePages(['goods', filters], ({ cursor, signal }) =>
+    api('get', '/v1/catalog/products', { query: { ...filters, limit: 100, cursor }, signal }),
+  );
   if (list.isPending) return <Loading />;
   if (!list.data) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
   if (rows.length === 0) {

@@ -1,12 +1,11 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
 import { SelectField } from '../../ui/field.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Json, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, Loading, ProblemNote } from '../../ui/states.js';
+import { Empty } from '../../ui/states.js';
 
 type Message = Schema<'MessageView'>;
 
@@ -21,17 +20,14 @@ const TONES: Record<Message['state'], BadgeTone> = {
 };
 
 export function SentMessages(): ReactElement {
-  const { messages: words, state: texts } = useWords();
+  const { messages: words } = useWords();
   const [state, setState] = useState<Message['state'] | ''>('');
-  const list = useInfiniteQuery({
-    queryKey: ['messages', state],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/messages', { signal, query: { state: state || undefined, limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 15_000,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows } = usePages(
+    ['messages', state],
+    ({ cursor, signal }) =>
+      api('get', '/v1/messages', { signal, query: { state: state || undefined, limit: 50, cursor } }),
+    15_000,
+  );
   return (
     <section className="card">
       <div className="form-row">
@@ -45,15 +41,9 @@ export function SentMessages(): ReactElement {
           onValue={(value) => setState(STATES.find((known) => known === value) ?? '')}
         />
       </div>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && rows.length === 0 && <Empty>{words.none}</Empty>}
-      <MessageList messages={rows} withReceipt />
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {texts.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{words.none}</Empty>}>
+        <MessageList messages={rows} withReceipt />
+      </Pages>
     </section>
   );
 }

@@ -1,9 +1,10 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { More, usePages } from '../../ui/pages.js';
 import { Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
@@ -12,20 +13,15 @@ type Channel = 'email' | 'sms';
 
 /** Addresses to which nothing is sent, masked as the gateway keeps them. */
 export function Suppressions(): ReactElement {
-  const { messages: words, state } = useWords();
+  const { messages: words } = useWords();
   const client = useQueryClient();
-  const list = useInfiniteQuery({
-    queryKey: ['suppressions'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/suppressions', { signal, query: { limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
+  const { list, rows } = usePages(['suppressions'], ({ cursor, signal }) =>
+    api('get', '/v1/suppressions', { signal, query: { limit: 50, cursor } }),
+  );
   const release = useMutation({
     mutationFn: (id: string) => api('delete', '/v1/suppressions/{id}', { path: { id } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['suppressions'] }),
   });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <section className="card">
       <Suppress />
@@ -47,11 +43,7 @@ export function Suppressions(): ReactElement {
           </li>
         ))}
       </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <More list={list} />
     </section>
   );
 }

@@ -1,11 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useMemo, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
-import { formatCount } from '../../format/money.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
+import { More, usePages } from '../../ui/pages.js';
 import { Badge, Money, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
@@ -100,14 +98,9 @@ function PaymentLink({ id, at }: { id: string; at: string }): ReactElement {
 
 function List(): ReactElement {
   const words = useWords();
-  const list = useInfiniteQuery({
-    queryKey: ['payments'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/payments', { signal, query: { limit: 100, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
+  const { list, rows } = usePages(['payments'], ({ cursor, signal }) =>
+    api('get', '/v1/payments', { signal, query: { limit: 100, cursor } }),
+  );
   if (list.isPending) return <Loading />;
   if (!list.data) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
   if (rows.length === 0) return <Empty />;
@@ -138,16 +131,12 @@ function List(): ReactElement {
 
 /** Where money and receipts do not agree, with what happens next. */
 function Differences(): ReactElement {
-  const { payments, fleet, state } = useWords();
-  const list = useInfiniteQuery({
-    queryKey: ['payments-differences'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/payments/reconciliation', { signal, query: { limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 30_000,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { payments, fleet } = useWords();
+  const { list, rows } = usePages(
+    ['payments-differences'],
+    ({ cursor, signal }) => api('get', '/v1/payments/reconciliation', { signal, query: { limit: 50, cursor } }),
+    30_000,
+  );
   if (list.isPending) return <Loading />;
   if (list.error) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
   if (rows.length === 0) return <Empty>{payments.noDifferences}</Empty>;
@@ -176,11 +165,7 @@ function Differences(): ReactElement {
           </li>
         ))}
       </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more} ({formatCount(rows.length)})
-        </Button>
-      )}
+      <More list={list} isCounted />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -8,8 +8,9 @@ import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loading, NeedsPlatform, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, NeedsPlatform } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { PlatformHealth } from './platform-health.js';
 import { PlatformNumbers } from './platform-numbers.js';
@@ -38,14 +39,9 @@ function Merchants(): ReactElement {
     mode: MODES.find((known) => known === mode),
     suspended: suspended === 'true' ? ('true' as const) : undefined,
   };
-  const list = useInfiniteQuery({
-    queryKey: ['platform-merchants', query],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/platform/merchants', { signal, query: { ...query, limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const merchants = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows: merchants } = usePages(['platform-merchants', query], ({ cursor, signal }) =>
+    api('get', '/v1/platform/merchants', { signal, query: { ...query, limit: 50, cursor } }),
+  );
   const filter = (next: { mode?: string; suspended?: string }): void =>
     void navigate({ to: '/platform', search: { mode: mode ?? '', suspended: suspended ?? '', ...next } });
   return (
@@ -74,19 +70,13 @@ function Merchants(): ReactElement {
           onValue={(isOnly) => filter({ suspended: isOnly ? 'true' : '' })}
         />
       </div>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && merchants.length === 0 && <Empty>{state.emptyFiltered}</Empty>}
-      <ul className="tiles">
-        {merchants.map((merchant) => (
-          <MerchantTile key={merchant.id} merchant={merchant} />
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{state.emptyFiltered}</Empty>}>
+        <ul className="tiles">
+          {merchants.map((merchant) => (
+            <MerchantTile key={merchant.id} merchant={merchant} />
+          ))}
+        </ul>
+      </Pages>
       <PlatformHealth />
       <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
         <AddMerchant />

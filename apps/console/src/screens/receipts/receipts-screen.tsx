@@ -1,12 +1,12 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField } from '../../ui/field.js';
+import { usePages } from '../../ui/pages.js';
 import { PageHead } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { VirtualList } from '../../ui/virtual-list.js';
@@ -33,14 +33,9 @@ function Receipts(): ReactElement {
   const places = usePlaces();
   const isFiltered = Object.keys(filters).length > 0;
   const [isFormOpen, setFormOpen] = useState(isFiltered);
-  const list = useInfiniteQuery({
-    queryKey: ['receipts', filters],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/receipts', { query: { ...filters, limit: PAGE, cursor: pageParam }, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
+  const { list, rows } = usePages(['receipts', filters], ({ cursor, signal }) =>
+    api('get', '/v1/receipts', { query: { ...filters, limit: PAGE, cursor }, signal }),
+  );
   const apply = (next: ReceiptFilters): void => void navigate({ to: '/receipts', search: next });
   return (
     <div className="page page-list">

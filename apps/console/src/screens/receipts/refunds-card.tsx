@@ -1,26 +1,21 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
+import { More, usePages } from '../../ui/pages.js';
 import { Card, Facts, Money, Time } from '../../ui/shown.js';
 import { Empty, Loading, ProblemNote } from '../../ui/states.js';
 import { isUnderWay, StatusBadge } from './receipt-status.js';
 
 export function RefundsCard({ receipt }: { receipt: Receipt }): ReactElement {
-  const { receipts, state } = useWords();
+  const { receipts } = useWords();
   const { id } = receipt;
-  const query = useInfiniteQuery({
-    queryKey: ['refunds', id],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/receipts/{id}/refunds', { signal, path: { id }, query: { limit: 20, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: ({ state: { data } }) =>
-      data?.pages.some((page) => page.data.some(({ status }) => isUnderWay(status))) ? 2_000 : false,
-  });
-  const refunds = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list: query, rows: refunds } = usePages(
+    ['refunds', id],
+    ({ cursor, signal }) =>
+      api('get', '/v1/receipts/{id}/refunds', { signal, path: { id }, query: { limit: 20, cursor } }),
+    (pages) => (pages.some((page) => page.data.some(({ status }) => isUnderWay(status))) ? 2_000 : false),
+  );
   const left = query.data?.pages[0]?.left;
   return (
     <Card title={receipts.refunds.title}>
@@ -39,11 +34,7 @@ export function RefundsCard({ receipt }: { receipt: Receipt }): ReactElement {
           </li>
         ))}
       </ul>
-      {query.hasNextPage && (
-        <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <More list={query} />
     </Card>
   );
 }

@@ -1,4 +1,3 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
@@ -8,8 +7,9 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Meter, PageHead, Time } from '../../ui/shown.js';
-import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, NeedsScope } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
 import { barsOf, toneOf } from './countdown-bars.js';
 import { Groups } from './groups.js';
@@ -48,15 +48,11 @@ function Registers(): ReactElement {
   const { state, q } = useSearch({ from: '/app/registers' });
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
-  const list = useInfiniteQuery({
-    queryKey: ['devices', 'list', state, q],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/devices', { signal, query: { limit: 50, cursor: pageParam, q, ...inState(state) } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 15_000,
-  });
-  const devices = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows: devices } = usePages(
+    ['devices', 'list', state, q],
+    ({ cursor, signal }) => api('get', '/v1/devices', { signal, query: { limit: 50, cursor, q, ...inState(state) } }),
+    15_000,
+  );
   const filter = (part: { state?: string; q?: string }): void => {
     const next = { state, q, ...part };
     const given = Object.entries(next).filter(([, value]) => value !== undefined && value !== '');
@@ -88,21 +84,16 @@ function Registers(): ReactElement {
           onValue={(value) => filter({ state: value })}
         />
       </div>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && devices.length === 0 && (
-        <Empty>{state === undefined && q === undefined ? texts.empty : texts.emptyFiltered}</Empty>
-      )}
-      <ul className="tiles">
-        {devices.map((device) => (
-          <RegisterTile key={device.id} device={device} />
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {texts.more}
-        </Button>
-      )}
+      <Pages
+        list={list}
+        empty={<Empty>{state === undefined && q === undefined ? texts.empty : texts.emptyFiltered}</Empty>}
+      >
+        <ul className="tiles">
+          {devices.map((device) => (
+            <RegisterTile key={device.id} device={device} />
+          ))}
+        </ul>
+      </Pages>
       <Dialog title={fleet.wizard.title} open={isAdding} onClose={() => setAdding(false)}>
         <EnrolmentWizard onDone={() => setAdding(false)} />
       </Dialog>

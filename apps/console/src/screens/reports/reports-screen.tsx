@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -9,8 +9,9 @@ import { Bars } from '../../ui/bars.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { saveBlob } from '../../ui/save-blob.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, NeedsScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { ShiftDifference } from './shift-difference.js';
 import { BYS, turnoverCsv, type By, type ReportSearch } from './report-search.js';
@@ -220,18 +221,13 @@ const TONES: Record<Schema<'ReconciliationView'>['result'], BadgeTone> = {
 };
 
 function Comparison(): ReactElement {
-  const { nav, reports, state } = useWords();
+  const { nav, reports } = useWords();
   const { names } = usePlaces();
   const { search, from, to, change } = usePeriod();
   const show = search.show === 'different' ? 'different' : 'all';
-  const list = useInfiniteQuery({
-    queryKey: ['reconciliation', from, to, show],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/reports/reconciliation', { signal, query: { from, to, show, limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { list, rows } = usePages(['reconciliation', from, to, show], ({ cursor, signal }) =>
+    api('get', '/v1/reports/reconciliation', { signal, query: { from, to, show, limit: 50, cursor } }),
+  );
   return (
     <Card title={reports.z}>
       <CheckField
@@ -239,37 +235,29 @@ function Comparison(): ReactElement {
         checked={show === 'different'}
         onValue={(isOnly) => change({ show: isOnly ? 'different' : 'all' })}
       />
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && rows.length === 0 && !list.hasNextPage && (
-        <Empty>{show === 'different' ? reports.noneDifferent : reports.none}</Empty>
-      )}
-      <ul className="plain-list">
-        {rows.map((row) => (
-          <li key={row.id} className="line-item">
-            <span>
-              <Link to="/registers/$id" params={{ id: row.device_id }}>
-                {names.get(row.device_id) ?? row.terminal_id}
-              </Link>{' '}
-              · {reports.shift} {row.number} · <Time at={row.closed_at} />
-            </span>
-            {row.unknown_receipts > 0 && (
-              <Link to="/receipts" search={{ device_id: row.device_id, status: 'unknown' }}>
-                <Badge tone="warn">
-                  {nav.unknown}: {formatCount(row.unknown_receipts)}
-                </Badge>
-              </Link>
-            )}
-            <Badge tone={TONES[row.result]}>{reports.results[row.result]}</Badge>
-            {row.result !== 'equal' && <ShiftDifference row={row} />}
-          </li>
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{show === 'different' ? reports.noneDifferent : reports.none}</Empty>}>
+        <ul className="plain-list">
+          {rows.map((row) => (
+            <li key={row.id} className="line-item">
+              <span>
+                <Link to="/registers/$id" params={{ id: row.device_id }}>
+                  {names.get(row.device_id) ?? row.terminal_id}
+                </Link>{' '}
+                · {reports.shift} {row.number} · <Time at={row.closed_at} />
+              </span>
+              {row.unknown_receipts > 0 && (
+                <Link to="/receipts" search={{ device_id: row.device_id, status: 'unknown' }}>
+                  <Badge tone="warn">
+                    {nav.unknown}: {formatCount(row.unknown_receipts)}
+                  </Badge>
+                </Link>
+              )}
+              <Badge tone={TONES[row.result]}>{reports.results[row.result]}</Badge>
+              {row.result !== 'equal' && <ShiftDifference row={row} />}
+            </li>
+          ))}
+        </ul>
+      </Pages>
     </Card>
   );
 }

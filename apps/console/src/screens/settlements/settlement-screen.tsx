@@ -1,12 +1,12 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
-import { Empty, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
 import { DifferencesBadge } from './settlements.js';
 
 type Settlement = Schema<'SettlementView'>;
@@ -146,34 +146,23 @@ function DayDifferences({ differences }: Pick<Settlement['days'][number], 'diffe
 }
 
 function Differences({ id }: { id: string }): ReactElement {
-  const { settlements: words, state } = useWords();
-  const list = useInfiniteQuery({
-    queryKey: ['settlement-differences', id],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/settlements/{id}/differences', {
-        signal,
-        path: { id },
-        query: { limit: 100, cursor: pageParam },
-      }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { settlements: words } = useWords();
+  const { list, rows } = usePages(['settlement-differences', id], ({ cursor, signal }) =>
+    api('get', '/v1/settlements/{id}/differences', {
+      signal,
+      path: { id },
+      query: { limit: 100, cursor },
+    }),
+  );
   return (
     <Card title={words.differences}>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && rows.length === 0 && <Empty>{words.agree}</Empty>}
-      <ul className="plain-list">
-        {rows.map((one) => (
-          <DifferenceLine key={one.number} difference={one} />
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more} ({formatCount(rows.length)})
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{words.agree}</Empty>} isCounted>
+        <ul className="plain-list">
+          {rows.map((one) => (
+            <DifferenceLine key={one.number} difference={one} />
+          ))}
+        </ul>
+      </Pages>
     </Card>
   );
 }

@@ -1,16 +1,15 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { send } from '../../api/call.js';
 import { ApiProblem } from '../../api/problem.js';
-import { formatCount } from '../../format/money.js';
 import { tashkentDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { More, usePages } from '../../ui/pages.js';
 import { Badge, Card, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, Loading, ProblemNote } from '../../ui/states.js';
 
@@ -125,15 +124,10 @@ function CompareForm({ accounts }: { accounts: Schema<'AccountView'>[] }): React
 }
 
 function Compared(): ReactElement {
-  const { settlements: words, state } = useWords();
-  const list = useInfiniteQuery({
-    queryKey: ['settlements'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/settlements', { signal, query: { limit: 50, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  });
-  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { settlements: words } = useWords();
+  const { list, rows } = usePages(['settlements'], ({ cursor, signal }) =>
+    api('get', '/v1/settlements', { signal, query: { limit: 50, cursor } }),
+  );
   if (list.isPending) return <Loading />;
   if (list.error) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
   if (rows.length === 0) return <Empty>{words.none}</Empty>;
@@ -144,11 +138,7 @@ function Compared(): ReactElement {
           <SettlementTile key={one.id} settlement={one} />
         ))}
       </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more} ({formatCount(rows.length)})
-        </Button>
-      )}
+      <More list={list} isCounted />
     </>
   );
 }

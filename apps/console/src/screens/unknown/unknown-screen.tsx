@@ -1,4 +1,3 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type UnknownCase } from '../../api/api.js';
@@ -6,8 +5,9 @@ import { formatCount } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Facts, Json, Money, PageHead, Time } from '../../ui/shown.js';
-import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, NeedsScope } from '../../ui/states.js';
 import { reasonText } from '../registers/reason-text.js';
 import { DecisionForm } from './decision-form.js';
 import { ParkAttempt } from './park-attempt.js';
@@ -21,16 +21,12 @@ export function UnknownScreen(): ReactElement {
 }
 
 function Cases(): ReactElement {
-  const { nav, fleet, state, action } = useWords();
-  const list = useInfiniteQuery({
-    queryKey: ['unknown'],
-    queryFn: ({ pageParam, signal }) =>
-      api('get', '/v1/operator/unknown', { signal, query: { limit: 20, cursor: pageParam } }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 15_000,
-  });
-  const cases = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { nav, fleet, action } = useWords();
+  const { list, rows: cases } = usePages(
+    ['unknown'],
+    ({ cursor, signal }) => api('get', '/v1/operator/unknown', { signal, query: { limit: 20, cursor } }),
+    15_000,
+  );
   return (
     <div className="page">
       <PageHead title={nav.unknown}>
@@ -39,17 +35,11 @@ function Cases(): ReactElement {
         </Button>
       </PageHead>
       <p className="hint">{fleet.unknown.intro}</p>
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && cases.length === 0 && <Empty>{fleet.unknown.none}</Empty>}
-      {cases.map((one) => (
-        <CaseCard key={one.attempt.id} one={one} />
-      ))}
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {state.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{fleet.unknown.none}</Empty>}>
+        {cases.map((one) => (
+          <CaseCard key={one.attempt.id} one={one} />
+        ))}
+      </Pages>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -6,8 +6,9 @@ import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Copyable, Facts, Json, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { WebhookActions } from './webhook-actions.js';
 import { WebhookBadge } from './webhooks-screen.js';
 
@@ -68,19 +69,16 @@ function Deliveries({ id }: { id: string }): ReactElement {
   const { hooks, state: texts, action } = useWords();
   const search = useSearch({ from: '/app/webhooks/$id' });
   const navigate = useNavigate();
-  const list = useInfiniteQuery({
-    queryKey: ['deliveries', id, search],
-    queryFn: ({ pageParam, signal }) =>
+  const { list, rows: deliveries } = usePages(
+    ['deliveries', id, search],
+    ({ cursor, signal }) =>
       api('get', '/v1/webhooks/{id}/deliveries', {
         signal,
         path: { id },
-        query: { ...search, limit: 30, cursor: pageParam },
+        query: { ...search, limit: 30, cursor },
       }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 10_000,
-  });
-  const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
+    10_000,
+  );
   const isFiltered = Object.keys(search).length > 0;
   return (
     <Card
@@ -97,19 +95,13 @@ function Deliveries({ id }: { id: string }): ReactElement {
         problem={list.error}
         onApply={(next) => void navigate({ to: '/webhooks/$id', params: { id }, search: next })}
       />
-      {list.isPending && <Loading />}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && deliveries.length === 0 && <Empty>{isFiltered ? texts.emptyFiltered : texts.empty}</Empty>}
-      <ul className="plain-list">
-        {deliveries.map((delivery) => (
-          <DeliveryLine key={delivery.id} webhookId={id} delivery={delivery} />
-        ))}
-      </ul>
-      {list.hasNextPage && (
-        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-          {texts.more}
-        </Button>
-      )}
+      <Pages list={list} empty={<Empty>{isFiltered ? texts.emptyFiltered : texts.empty}</Empty>}>
+        <ul className="plain-list">
+          {deliveries.map((delivery) => (
+            <DeliveryLine key={delivery.id} webhookId={id} delivery={delivery} />
+          ))}
+        </ul>
+      </Pages>
     </Card>
   );
 }
