@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../api/api.js';
 import { sendForJson } from '../api/call.js';
@@ -9,6 +9,7 @@ import { Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
 import { Badge, Card, Copyable, Facts, Time } from '../ui/shown.js';
 import { faultAt, Loaded, ProblemNote } from '../ui/states.js';
+import { useChange } from '../ui/use-change.js';
 import { useSession } from './session-context.js';
 import { makePasskey } from './sign-in.js';
 
@@ -16,13 +17,7 @@ const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode
 
 type Open = 'password' | 'totp' | 'passkey' | null;
 
-function useRefresh(): () => Promise<void> {
-  const client = useQueryClient();
-  return async () => {
-    await client.invalidateQueries({ queryKey: ['me'] });
-    await client.invalidateQueries({ queryKey: ['passkeys'] });
-  };
-}
+const CHANGED = [['me'], ['passkeys']];
 
 /** Password, authenticator app and passkeys; each change needs the second factor that is there now. */
 export function Factors(): ReactElement {
@@ -65,14 +60,12 @@ export function Factors(): ReactElement {
 
 function Passkeys(): ReactElement {
   const { account } = useWords();
-  const refresh = useRefresh();
   const query = useQuery({
     queryKey: ['passkeys'],
     queryFn: ({ signal }) => api('get', '/v1/me/passkeys', { signal }),
   });
-  const remove = useMutation({
-    mutationFn: (id: string) => api('delete', '/v1/me/passkeys/{id}', { path: { id } }),
-    onSuccess: refresh,
+  const remove = useChange((id: string) => api('delete', '/v1/me/passkeys/{id}', { path: { id } }), {
+    refreshes: CHANGED,
   });
   return (
     <Loaded query={query}>
@@ -143,16 +136,9 @@ function NewPassword({ onDone }: PartProps): ReactElement {
 /** The new app counts from its first code on; the one until now does so until then. */
 function NewApp({ onDone }: PartProps): ReactElement {
   const { account, invitation, login, action } = useWords();
-  const refresh = useRefresh();
   const [code, setCode] = useState('');
   const begin = useMutation({ mutationFn: () => api('post', '/v1/me/totp/begin') });
-  const confirm = useMutation({
-    mutationFn: () => api('post', '/v1/me/totp', { body: { code } }),
-    onSuccess: async () => {
-      await refresh();
-      onDone();
-    },
-  });
+  const confirm = useChange(() => api('post', '/v1/me/totp', { body: { code } }), { refreshes: CHANGED, onDone });
   if (!begin.data) {
     return (
       <div className="stack">
@@ -189,10 +175,9 @@ function NewApp({ onDone }: PartProps): ReactElement {
 
 function NewPasskey({ onDone }: PartProps): ReactElement {
   const { account } = useWords();
-  const refresh = useRefresh();
   const [name, setName] = useState('');
-  const add = useMutation({
-    mutationFn: async () => {
+  const add = useChange(
+    async () => {
       const { options } = await sendForJson<{ options: PublicKeyCredentialCreationOptionsJSON }>({
         method: 'POST',
         path: '/v1/me/passkeys/options',
@@ -203,11 +188,8 @@ function NewPasskey({ onDone }: PartProps): ReactElement {
       const body = { name, credential } as unknown as Schema<'NewPasskeyBody'>;
       return api('post', '/v1/me/passkeys', { body });
     },
-    onSuccess: async () => {
-      await refresh();
-      onDone();
-    },
-  });
+    { refreshes: CHANGED, onDone },
+  );
   return (
     <CallForm call={add} onSubmit={() => add.mutate()} label={account.addPasskey}>
       <TextField

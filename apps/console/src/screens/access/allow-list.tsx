@@ -1,10 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
 import { CheckField, TextArea } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { networksOf } from './networks.js';
 
 interface Props {
@@ -15,21 +15,17 @@ interface Props {
 /** From where a client may call. */
 export function AllowList({ client: { id, ip_policy: policy, allowed_cidrs: cidrs }, onDone }: Props): ReactElement {
   const { clients, action } = useWords();
-  const queries = useQueryClient();
   const [isListed, setListed] = useState(policy === 'listed');
   const [text, setText] = useState(cidrs.join('\n'));
-  const save = useMutation({
-    mutationFn: () => {
+  const save = useChange(
+    () => {
       const body = isListed
         ? { ip_policy: 'listed' as const, allowed_cidrs: networksOf(text) }
         : { ip_policy: 'any' as const };
       return api('patch', '/v1/clients/{id}', { path: { id }, body });
     },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['clients'] });
-      onDone();
-    },
-  });
+    { refreshes: [['clients']], onDone },
+  );
   return (
     <CallForm call={save} onSubmit={() => save.mutate()} label={action.save}>
       <CheckField label={clients.onlyListed} checked={isListed} onValue={setListed} />

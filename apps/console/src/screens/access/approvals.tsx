@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
@@ -9,6 +9,7 @@ import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Facts, Json, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 
 type Approval = Schema<'ApprovalView'>;
 type State = Approval['state'];
@@ -60,14 +61,13 @@ export function Approvals(): ReactElement {
 function OneApproval({ approval }: { approval: Approval }): ReactElement {
   const { access } = useWords();
   const { me } = useSession();
-  const client = useQueryClient();
-  const decide = useMutation({
-    mutationFn: (isApproved: boolean) =>
+  const decide = useChange(
+    (isApproved: boolean) =>
       isApproved
         ? api('post', '/v1/approvals/{id}/approve', { path: { id: approval.id } })
         : api('post', '/v1/approvals/{id}/refuse', { path: { id: approval.id } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['approvals'] }),
-  });
+    { refreshes: [['approvals']] },
+  );
   return (
     <article className="card" aria-label={approval.id}>
       <header className="card-head">
@@ -115,16 +115,14 @@ function FourEyes(): ReactElement {
 function FourEyesForm({ now: { four_eyes: now } }: { now: Schema<'MerchantView'> }): ReactElement {
   const { access, action, problem } = useWords();
   const { can, me } = useSession();
-  const client = useQueryClient();
   const [above, setAbove] = useState(now.unknown_above === null ? '' : tiyinToInput(now.unknown_above));
   const [accounts, setAccounts] = useState(now.provider_accounts);
   const sum = above.trim() === '' ? null : parseSom(above);
   const isWrong = above.trim() !== '' && sum === null;
-  const save = useMutation({
-    mutationFn: () =>
-      api('patch', '/v1/merchant', { body: { four_eyes: { unknown_above: sum, provider_accounts: accounts } } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['merchant'] }),
-  });
+  const save = useChange(
+    () => api('patch', '/v1/merchant', { body: { four_eyes: { unknown_above: sum, provider_accounts: accounts } } }),
+    { refreshes: [['merchant']] },
+  );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!isWrong) save.mutate();

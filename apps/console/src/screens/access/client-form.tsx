@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -7,6 +6,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { changedFields } from '../../ui/changed-fields.js';
 import { CheckField, ChoiceField, SelectField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { ClientSecret } from '../onboarding/client-secret.js';
 import { networksOf } from './networks.js';
@@ -62,14 +62,10 @@ function bodyOf({ name, scopes, isListed, networks, needsKey, signing, methods }
 }
 
 export function NewClient({ onDone }: { onDone: () => void }): ReactElement {
-  const queries = useQueryClient();
   const [draft, change, clear] = useDraft<Draft>('client:new', NEW);
-  const call = useMutation({
-    mutationFn: () => api('post', '/v1/clients', { body: bodyOf(draft) }),
-    onSuccess: async () => {
-      clear();
-      await queries.invalidateQueries({ queryKey: ['clients'] });
-    },
+  const call = useChange(() => api('post', '/v1/clients', { body: bodyOf(draft) }), {
+    clear,
+    refreshes: [['clients']],
   });
   const { clients } = useWords();
   if (call.data) return <ClientSecret client={call.data} onDone={onDone} />;
@@ -87,18 +83,14 @@ function changeOf(shown: Draft, typed: Draft): Schema<'ClientPatch'> {
 /** Rights that another person has taken away since they were shown stay away: only what is changed here is sent. */
 export function ChangeClient({ client: newest, onDone }: { client: Client; onDone: () => void }): ReactElement {
   const { action } = useWords();
-  const queries = useQueryClient();
   // What is read meanwhile is not what the changes are beside.
   const [{ id, shown }] = useState({ id: newest.id, shown: draftOf(newest) });
   // What was typed into another state of the client is not offered again.
   const [draft, change, clear] = useDraft<Draft>(`client:${id}:${JSON.stringify(shown)}`, shown);
-  const call = useMutation({
-    mutationFn: () => api('patch', '/v1/clients/{id}', { path: { id }, body: changeOf(shown, draft) }),
-    onSuccess: async () => {
-      clear();
-      await queries.invalidateQueries({ queryKey: ['clients'] });
-      onDone();
-    },
+  const call = useChange(() => api('patch', '/v1/clients/{id}', { path: { id }, body: changeOf(shown, draft) }), {
+    clear,
+    refreshes: [['clients']],
+    onDone,
   });
   return <Form draft={draft} change={change} call={call} submit={() => call.mutate()} label={action.save} />;
 }

@@ -7,6 +7,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { SelectField, TextArea, TextField } from '../../ui/field.js';
 import { Badge, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 
 const USES = ['signing', 'authentication'] as const;
 
@@ -39,10 +40,8 @@ export function ClientKeys({ id }: { id: string }): ReactElement {
 
 function OneKey({ id, of }: { id: string; of: Schema<'ClientKeyView'> }): ReactElement {
   const { clients } = useWords();
-  const queries = useQueryClient();
-  const end = useMutation({
-    mutationFn: () => api('delete', '/v1/clients/{id}/keys/{key}', { path: { id, key: of.id } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['client-keys', id] }),
+  const end = useChange(() => api('delete', '/v1/clients/{id}/keys/{key}', { path: { id, key: of.id } }), {
+    refreshes: [['client-keys', id]],
   });
   return (
     <li className="line-item">

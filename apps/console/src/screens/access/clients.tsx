@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -10,6 +10,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { AllowList } from './allow-list.js';
 import { ChangeClient, NewClient } from './client-form.js';
 import { ClientKeys } from './client-keys.js';
@@ -104,17 +105,13 @@ function Switch({
   onDone: () => void;
 }): ReactElement {
   const { clients, action } = useWords();
-  const queries = useQueryClient();
-  const call = useMutation({
-    mutationFn: () =>
+  const call = useChange(
+    () =>
       at === null
         ? api('post', '/v1/clients/{id}/disable', { path: { id } })
         : api('post', '/v1/clients/{id}/enable', { path: { id } }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['clients'] });
-      onDone();
-    },
-  });
+    { refreshes: [['clients']], onDone },
+  );
   return (
     <div className="stack">
       <p className="wrap">

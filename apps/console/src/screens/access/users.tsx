@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
@@ -10,6 +9,7 @@ import { CheckField, TextField } from '../../ui/field.js';
 import { More, Pages, usePages } from '../../ui/pages.js';
 import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type User = Schema<'UserView'>;
@@ -125,22 +125,18 @@ function rolesOf(user: User): Role[] {
 /** Roles are set all together: a role that another person has taken away since they were shown is not given back. */
 function ChangeRoles({ user, onDone }: { user: User; onDone: () => void }): ReactElement {
   const { access, action } = useWords();
-  const client = useQueryClient();
   const path = { id: user.id };
   const [shown] = useState(() => rolesOf(user));
   const [roles, setRoles] = useState<Role[]>(shown);
-  const change = useMutation({
-    mutationFn: async () => {
+  const change = useChange(
+    async () => {
       const now = rolesOf(await api('get', '/v1/users/{id}', { path }));
       const added = roles.filter((role) => !shown.includes(role));
       const left = now.filter((role) => roles.includes(role) || !shown.includes(role));
       return api('patch', '/v1/users/{id}', { path, body: { roles: [...new Set([...left, ...added])] } });
     },
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['users'] });
-      onDone();
-    },
-  });
+    { refreshes: [['users']], onDone },
+  );
   return (
     <div className="stack">
       <p className="wrap">{user.email}</p>
@@ -159,13 +155,9 @@ function ChangeRoles({ user, onDone }: { user: User; onDone: () => void }): Reac
 
 function RemoveUser({ user, onDone }: { user: User; onDone: () => void }): ReactElement {
   const { access, action } = useWords();
-  const client = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => api('delete', '/v1/users/{id}', { path: { id: user.id } }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['users'] });
-      onDone();
-    },
+  const remove = useChange(() => api('delete', '/v1/users/{id}', { path: { id: user.id } }), {
+    refreshes: [['users']],
+    onDone,
   });
   return (
     <div className="stack">
@@ -188,14 +180,10 @@ const NO_GUEST: { email: string; roles: Role[] } = { email: '', roles: [] };
 
 function Invite({ onDone }: { onDone: () => void }): ReactElement {
   const { access, account, action } = useWords();
-  const client = useQueryClient();
   const [{ email, roles }, change, clear] = useDraft('invite', NO_GUEST);
-  const invite = useMutation({
-    mutationFn: () => api('post', '/v1/invitations', { body: { email, roles } }),
-    onSuccess: () => {
-      clear();
-      return client.invalidateQueries({ queryKey: ['invitations'] });
-    },
+  const invite = useChange(() => api('post', '/v1/invitations', { body: { email, roles } }), {
+    clear,
+    refreshes: [['invitations']],
   });
   if (invite.data) {
     return (
@@ -228,13 +216,11 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
 function Invitations(): ReactElement {
   const { access } = useWords();
   const { can } = useSession();
-  const client = useQueryClient();
   const { list, rows: open } = usePages(['invitations'], ({ cursor, signal }) =>
     api('get', '/v1/invitations', { signal, query: { limit: 50, cursor } }),
   );
-  const withdraw = useMutation({
-    mutationFn: (id: string) => api('delete', '/v1/invitations/{id}', { path: { id } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['invitations'] }),
+  const withdraw = useChange((id: string) => api('delete', '/v1/invitations/{id}', { path: { id } }), {
+    refreshes: [['invitations']],
   });
   return (
     <Card title={access.invitations}>

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -8,6 +8,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { AccountForm, AccountList, type GivenAccount } from './account-list.js';
 import { PROVIDERS } from './providers.js';
 import { TestConnection } from './test-connection.js';
@@ -101,21 +102,17 @@ function networksOf(text: string): string[] {
 
 function ProviderForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
   const { providerAccounts: words } = useWords();
-  const client = useQueryClient();
   const [shown] = useState(account?.sources.join(', ') ?? '');
   const [sources, setSources] = useState(shown);
-  const save = useMutation({
-    mutationFn: ({ provider, ...given }: GivenAccount<Provider>) => {
+  const save = useChange(
+    ({ provider, ...given }: GivenAccount<Provider>) => {
       const body = { ...given, ...((account === null || sources !== shown) && { sources: networksOf(sources) }) };
       return account === null
         ? api('post', '/v1/provider-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/provider-accounts/{id}', { path: { id: account.id }, body });
     },
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['provider-accounts'] });
-      onDone();
-    },
-  });
+    { refreshes: [['provider-accounts']], onDone },
+  );
   return (
     <AccountForm
       providers={PROVIDERS}
@@ -130,13 +127,9 @@ function ProviderForm({ account, onDone }: { account: Account | null; onDone: ()
 
 function Disable({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
   const { providerAccounts: words, action } = useWords();
-  const client = useQueryClient();
-  const disable = useMutation({
-    mutationFn: () => api('delete', '/v1/provider-accounts/{id}', { path: { id } }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['provider-accounts'] });
-      onDone();
-    },
+  const disable = useChange(() => api('delete', '/v1/provider-accounts/{id}', { path: { id } }), {
+    refreshes: [['provider-accounts']],
+    onDone,
   });
   return (
     <div className="stack">

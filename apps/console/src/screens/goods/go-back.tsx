@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatTime } from '../../format/time.js';
@@ -10,6 +10,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextArea, type Option } from '../../ui/field.js';
 import { Badge } from '../../ui/shown.js';
 import { faultAt, Loaded } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type Status = Schema<'ClassifierStatus'>;
@@ -60,31 +61,21 @@ function Offer({ status }: { status: Status }): ReactElement {
   );
 }
 
-function useRefresh(): () => Promise<void> {
-  const client = useQueryClient();
-  return async () => {
-    for (const key of ['classifier-versions', 'classifier-imports', 'classifier', 'affected'])
-      await client.invalidateQueries({ queryKey: [key] });
-  };
-}
+const CHANGED = [['classifier-versions'], ['classifier-imports'], ['classifier'], ['affected']];
 
 const NOTHING = { to: '', reason: '' };
 
 function Back({ status, onDone }: { status: Status; onDone: () => void }): ReactElement {
   const { goods, action } = useWords();
   const words = goods.register;
-  const refresh = useRefresh();
   const [draft, change, clear] = useDraft('classifier-back', NOTHING);
-  const call = useMutation({
-    mutationFn: () =>
+  const call = useChange(
+    () =>
       api('post', '/v1/platform/classifier/back', {
         body: { reason: draft.reason, ...(draft.to !== '' && { to: Number(draft.to) }) },
       }),
-    onSuccess: async () => {
-      clear();
-      await refresh();
-    },
-  });
+    { clear, refreshes: CHANGED },
+  );
   if (call.isSuccess) {
     return (
       <div className="stack">
@@ -120,15 +111,11 @@ function optionsOf({ versions, version, content }: Status, words: RegisterWords)
 
 function Resume({ onDone }: { onDone: () => void }): ReactElement {
   const { goods } = useWords();
-  const refresh = useRefresh();
   const [draft, change, clear] = useDraft('classifier-resume', { reason: '' });
-  const call = useMutation({
-    mutationFn: () => api('post', '/v1/platform/classifier/resume', { body: draft }),
-    onSuccess: async () => {
-      clear();
-      await refresh();
-      onDone();
-    },
+  const call = useChange(() => api('post', '/v1/platform/classifier/resume', { body: draft }), {
+    clear,
+    refreshes: CHANGED,
+    onDone,
   });
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={goods.register.resume}>

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -11,6 +11,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
 import { faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { AuditRecords } from '../access/audit-records.js';
 import { nameOf } from './goods-screen.js';
@@ -110,7 +111,6 @@ function EditProduct({ product: newest, onDone }: { product: Product; onDone: ()
   // What is read meanwhile must not lend its version to the values that are typed here.
   const [product] = useState(newest);
   const { goods, action } = useWords();
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft(`product:${product.sku}:${product.etag}`, {
     ru: product.name.ru ?? '',
     uz: product.name.uz ?? '',
@@ -121,8 +121,8 @@ function EditProduct({ product: newest, onDone }: { product: Product; onDone: ()
   });
   const price = draft.price.trim() === '' ? null : parseSom(draft.price);
   const isPriceWrong = draft.price.trim() !== '' && price === null;
-  const save = useMutation({
-    mutationFn: () =>
+  const save = useChange(
+    () =>
       api('patch', '/v1/catalog/products/{sku}', {
         path: { sku: product.sku },
         headers: { 'if-match': product.etag },
@@ -133,13 +133,8 @@ function EditProduct({ product: newest, onDone }: { product: Product; onDone: ()
           package_code: draft.packageCode,
         },
       }),
-    onSuccess: async () => {
-      clear();
-      for (const key of [['product', product.sku], ['goods'], ['audit', 'of', product.sku]])
-        await client.invalidateQueries({ queryKey: key });
-      onDone();
-    },
-  });
+    { clear, refreshes: [['product', product.sku], ['goods'], ['audit', 'of', product.sku]], onDone },
+  );
   const fault = (name: string): string | null => faultAt(save.error, `/${name}`);
   return (
     <CallForm
@@ -179,15 +174,10 @@ function EditProduct({ product: newest, onDone }: { product: Product; onDone: ()
 
 function ArchiveProduct({ sku }: { sku: string }): ReactElement {
   const { goods } = useWords();
-  const client = useQueryClient();
   const navigate = useNavigate();
-  const archive = useMutation({
-    mutationFn: () => api('delete', '/v1/catalog/products/{sku}', { path: { sku } }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['goods'] });
-      await client.invalidateQueries({ queryKey: ['product', sku] });
-      await navigate({ to: '/goods' });
-    },
+  const archive = useChange(() => api('delete', '/v1/catalog/products/{sku}', { path: { sku } }), {
+    refreshes: [['goods'], ['product', sku]],
+    onDone: () => navigate({ to: '/goods' }),
   });
   return (
     <div className="stack">

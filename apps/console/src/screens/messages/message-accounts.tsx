@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -8,6 +8,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { AccountForm, AccountList, type GivenAccount } from '../accounts/account-list.js';
 
 type Account = Schema<'MessageAccountView'>;
@@ -31,15 +32,14 @@ export function MessageAccounts(): ReactElement {
 }
 
 function useSwitch(account: Account): { call: (what: 'enable' | 'disable' | 'remove') => void; problem: unknown } {
-  const client = useQueryClient();
   const path = { id: account.id };
-  const change = useMutation({
-    mutationFn: async (what: 'enable' | 'disable' | 'remove') => {
+  const change = useChange(
+    async (what: 'enable' | 'disable' | 'remove') => {
       if (what === 'remove') await api('delete', '/v1/message-accounts/{id}', { path });
       else await api('patch', '/v1/message-accounts/{id}', { path, body: { enabled: what === 'enable' } });
     },
-    onSuccess: () => client.invalidateQueries({ queryKey: ['message-accounts'] }),
-  });
+    { refreshes: [['message-accounts']] },
+  );
   return { call: change.mutate, problem: change.error };
 }
 
@@ -89,21 +89,17 @@ function AccountTile({ account }: { account: Account }): ReactElement {
 
 function MessageForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
   const { providerAccounts: words } = useWords();
-  const client = useQueryClient();
   const [shown] = useState(String(account?.per_minute ?? 60));
   const [perMinute, setPerMinute] = useState(shown);
-  const save = useMutation({
-    mutationFn: ({ provider, ...given }: GivenAccount<Account['provider']>) => {
+  const save = useChange(
+    ({ provider, ...given }: GivenAccount<Account['provider']>) => {
       const body = { ...given, ...((account === null || perMinute !== shown) && { per_minute: Number(perMinute) }) };
       return account === null
         ? api('post', '/v1/message-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/message-accounts/{id}', { path: { id: account.id }, body });
     },
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['message-accounts'] });
-      onDone();
-    },
-  });
+    { refreshes: [['message-accounts']], onDone },
+  );
   return (
     <AccountForm providers={PROVIDERS} account={account} save={save} onSave={(given) => save.mutate(given)}>
       <TextField

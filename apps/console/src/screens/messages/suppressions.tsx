@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -7,6 +6,7 @@ import { SelectField, TextField } from '../../ui/field.js';
 import { More, usePages } from '../../ui/pages.js';
 import { Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type Channel = 'email' | 'sms';
@@ -14,13 +14,11 @@ type Channel = 'email' | 'sms';
 /** Addresses to which nothing is sent, masked as the gateway keeps them. */
 export function Suppressions(): ReactElement {
   const { messages: words } = useWords();
-  const client = useQueryClient();
   const { list, rows } = usePages(['suppressions'], ({ cursor, signal }) =>
     api('get', '/v1/suppressions', { signal, query: { limit: 50, cursor } }),
   );
-  const release = useMutation({
-    mutationFn: (id: string) => api('delete', '/v1/suppressions/{id}', { path: { id } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['suppressions'] }),
+  const release = useChange((id: string) => api('delete', '/v1/suppressions/{id}', { path: { id } }), {
+    refreshes: [['suppressions']],
   });
   return (
     <section className="card">
@@ -57,14 +55,10 @@ const NONE: Typed = { channel: 'email', address: '' };
 
 function Suppress(): ReactElement {
   const { messages: words } = useWords();
-  const client = useQueryClient();
   const [{ channel, address }, change, clear] = useDraft('suppress', NONE);
-  const suppress = useMutation({
-    mutationFn: () => api('post', '/v1/suppressions', { body: { channel, address } }),
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['suppressions'] });
-    },
+  const suppress = useChange(() => api('post', '/v1/suppressions', { body: { channel, address } }), {
+    clear,
+    refreshes: [['suppressions']],
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card } from '../../ui/shown.js';
 import { faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type Template = Schema<'TemplateView'>;
@@ -50,23 +51,19 @@ function TemplateCard({ template }: { template: Template }): ReactElement {
 
 function TemplateForm({ template }: { template: Template }): ReactElement {
   const { messages: words, action } = useWords();
-  const client = useQueryClient();
   const { channel, language } = template;
   const [draft, change, clear] = useDraft(`template:${channel}:${language}`, {
     subject: template.subject,
     text: template.text,
   });
-  const save = useMutation({
-    mutationFn: (isOurs: boolean) => {
+  const save = useChange(
+    (isOurs: boolean) => {
       const own = channel === 'email' ? draft : { text: draft.text };
       const body = isOurs ? { subject: null, text: null } : own;
       return api('put', '/v1/message-templates', { body: { channel, language, ...body } });
     },
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['templates'] });
-    },
-  });
+    { clear, refreshes: [['templates']] },
+  );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     save.mutate(false);

@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -9,6 +8,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { RadioField, TextArea } from '../../ui/field.js';
 import { Badge, Card, Money, type BadgeTone } from '../../ui/shown.js';
 import { faultAt } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type Payment = Schema<'PaymentView'>;
@@ -65,24 +65,18 @@ interface EndProps {
 
 function EndCharge({ paymentId, charge, onDone }: EndProps): ReactElement {
   const { payments: words } = useWords();
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft<{ outcome: Outcome; reason: string }>(
     `extra-charge:${paymentId}:${charge.provider_ref}`,
     { outcome: 'refunded', reason: '' },
   );
-  const call = useMutation({
-    mutationFn: () =>
+  const call = useChange(
+    () =>
       api('post', '/v1/operator/payments/{id}/extra-charges', {
         path: { id: paymentId },
         body: { ...draft, provider_ref: charge.provider_ref },
       }),
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['payment', paymentId] });
-      await client.invalidateQueries({ queryKey: ['payments-differences'] });
-      onDone();
-    },
-  });
+    { clear, refreshes: [['payment', paymentId], ['payments-differences']], onDone },
+  );
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.endCharge} tone="danger">
       <p>{words.endChargeText}</p>

@@ -1,10 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
 import { RadioField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 type Body = Schema<'DocumentBody'>;
@@ -14,20 +14,15 @@ const DOCUMENTS: readonly Body['document'][] = ['sale', 'refund'];
 /** What a provider has registered and not reported, as a person found it in its cabinet. */
 export function PaymentDocument({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
   const { payments: words } = useWords();
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft<Body>(`payment:document:${id}`, {
     document: 'sale',
     verification_url: '',
     reason: '',
   });
-  const call = useMutation({
-    mutationFn: () => api('post', '/v1/operator/payments/{id}/document', { path: { id }, body: draft }),
-    onSuccess: async () => {
-      clear();
-      for (const key of [['payment', id], ['payments'], ['payments-differences']])
-        await client.invalidateQueries({ queryKey: key });
-      onDone();
-    },
+  const call = useChange(() => api('post', '/v1/operator/payments/{id}/document', { path: { id }, body: draft }), {
+    clear,
+    refreshes: [['payment', id], ['payments'], ['payments-differences']],
+    onDone,
   });
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.document}>

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -12,6 +12,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, NeedsPlatform, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { FirstClient } from './first-client.js';
 import { InviteOwner } from './invite-owner.js';
@@ -38,12 +39,8 @@ function OneMerchant(): ReactElement {
   return <Loaded query={query}>{(merchant) => <Detail merchant={merchant} />}</Loaded>;
 }
 
-function useRefresh(id: string): () => Promise<void> {
-  const client = useQueryClient();
-  return async () => {
-    await client.invalidateQueries({ queryKey: ['platform-merchant', id] });
-    await client.invalidateQueries({ queryKey: ['platform-merchants'] });
-  };
+function keysOf(id: string): string[][] {
+  return [['platform-merchant', id], ['platform-merchants']];
 }
 
 type Open = 'suspend' | 'resume' | 'quotas' | 'client' | 'owner' | null;
@@ -173,15 +170,11 @@ interface PartProps {
 
 function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
   const { platform: words } = useWords();
-  const refresh = useRefresh(id);
   const [draft, change, clear] = useDraft(`suspend:${id}`, { reason: '' });
-  const call = useMutation({
-    mutationFn: () => api('post', '/v1/platform/merchants/{id}/suspend', { path: { id }, body: draft }),
-    onSuccess: async () => {
-      clear();
-      await refresh();
-      onDone();
-    },
+  const call = useChange(() => api('post', '/v1/platform/merchants/{id}/suspend', { path: { id }, body: draft }), {
+    clear,
+    refreshes: keysOf(id),
+    onDone,
   });
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.suspend} tone="danger">
@@ -203,13 +196,9 @@ function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
 
 function Resume({ merchant: { id, name }, onDone }: PartProps): ReactElement {
   const { platform: words, action } = useWords();
-  const refresh = useRefresh(id);
-  const call = useMutation({
-    mutationFn: () => api('post', '/v1/platform/merchants/{id}/resume', { path: { id } }),
-    onSuccess: async () => {
-      await refresh();
-      onDone();
-    },
+  const call = useChange(() => api('post', '/v1/platform/merchants/{id}/resume', { path: { id } }), {
+    refreshes: keysOf(id),
+    onDone,
   });
   return (
     <div className="stack">
@@ -231,7 +220,6 @@ function Resume({ merchant: { id, name }, onDone }: PartProps): ReactElement {
 function Quotas({ merchant: newest, onDone }: PartProps): ReactElement {
   const { platform: words, action } = useWords();
   const [merchant] = useState(newest);
-  const refresh = useRefresh(merchant.id);
   const [name, setName] = useState(merchant.name);
   const [typed, setTyped] = useState<Record<Quota, string>>(() => {
     const shown = (quota: Quota): string => String(merchant.quotas[quota] ?? '');
@@ -243,8 +231,8 @@ function Quotas({ merchant: newest, onDone }: PartProps): ReactElement {
     };
   });
   const isWrong = (quota: Quota): boolean => !/^\d{0,15}$/.test(typed[quota].trim());
-  const call = useMutation({
-    mutationFn: () => {
+  const call = useChange(
+    () => {
       const quotas = Object.fromEntries(
         QUOTAS.map((quota) => [quota, typed[quota].trim() === '' ? null : Number(typed[quota])]),
       );
@@ -254,11 +242,8 @@ function Quotas({ merchant: newest, onDone }: PartProps): ReactElement {
       };
       return api('patch', '/v1/platform/merchants/{id}', { path: { id: merchant.id }, body });
     },
-    onSuccess: async () => {
-      await refresh();
-      onDone();
-    },
-  });
+    { refreshes: keysOf(merchant.id), onDone },
+  );
   return (
     <CallForm
       call={call}

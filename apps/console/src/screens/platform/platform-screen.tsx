@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -11,6 +10,7 @@ import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.j
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
 import { Empty, faultAt, NeedsPlatform } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { PlatformHealth } from './platform-health.js';
 import { PlatformNumbers } from './platform-numbers.js';
@@ -115,16 +115,12 @@ const NO_MERCHANT: MerchantDraft = { code: '', name: '', tin: '', mode: 'live' }
 
 function AddMerchant(): ReactElement {
   const { platform: words } = useWords();
-  const client = useQueryClient();
   const navigate = useNavigate();
   const [draft, change, clear] = useDraft<MerchantDraft>('new-merchant', NO_MERCHANT);
-  const create = useMutation({
-    mutationFn: () => api('post', '/v1/platform/merchants', { body: draft }),
-    onSuccess: async ({ id }) => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['platform-merchants'] });
-      await navigate({ to: '/platform/$id', params: { id } });
-    },
+  const create = useChange(() => api('post', '/v1/platform/merchants', { body: draft }), {
+    clear,
+    refreshes: [['platform-merchants']],
+    onDone: ({ id }) => navigate({ to: '/platform/$id', params: { id } }),
   });
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   return (

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
@@ -9,6 +9,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
 import { faultAt, Loaded } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { MessageList } from '../messages/sent-messages.js';
 
 const CHANNELS = ['email', 'sms', 'telegram'] as const;
@@ -42,20 +43,16 @@ export function MessagesCard({ receipt: { id } }: { receipt: Receipt }): ReactEl
 function Send({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
   const { messages: words } = useWords();
   const { language } = useLanguage();
-  const client = useQueryClient();
   const [channel, setChannel] = useState<(typeof CHANNELS)[number]>('email');
   const [to, setTo] = useState('');
-  const send = useMutation({
-    mutationFn: () =>
+  const send = useChange(
+    () =>
       api('post', '/v1/receipts/{id}/messages', {
         path: { id },
         body: { channel, language, ...(to.trim() !== '' && { to: to.trim() }) },
       }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['receipt-messages', id] });
-      onDone();
-    },
-  });
+    { refreshes: [['receipt-messages', id]], onDone },
+  );
   return (
     <CallForm call={send} onSubmit={() => send.mutate()} label={words.send}>
       <SelectField

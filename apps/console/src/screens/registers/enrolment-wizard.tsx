@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
@@ -9,6 +9,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { RegisterState } from './register-state.js';
@@ -58,12 +59,11 @@ export function NewRegister({ onMade }: { onMade: (device: Device) => void }): R
   const { me } = useSession();
   // Registers of a sandbox are emulated: no address, no key.
   const isSandbox = (me.merchant?.id ?? me.merchant_id ?? '').startsWith('mer_test_');
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft('new-register', EMPTY_REGISTER);
   // Never kept: it is a secret.
   const [apiKey, setApiKey] = useState('');
-  const create = useMutation({
-    mutationFn: () =>
+  const create = useChange(
+    () =>
       api('post', '/v1/devices', {
         body: {
           branch_id: draft.branch || (branches[0]?.value ?? ''),
@@ -72,12 +72,8 @@ export function NewRegister({ onMade }: { onMade: (device: Device) => void }): R
           ...(!isSandbox && draft.transport === 'http' && { base_url: draft.baseUrl }),
         },
       }),
-    onSuccess: async (device) => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['devices'] });
-      onMade(device);
-    },
-  });
+    { clear, refreshes: [['devices']], onDone: onMade },
+  );
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={fleet.wizard.create}>

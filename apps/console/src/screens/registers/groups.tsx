@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { RegisterState } from './register-state.js';
 import { takesOver } from './takeover.js';
@@ -142,14 +143,10 @@ function Branches({ devices, branches, circleOf, choose }: BranchesProps): React
 
 function NewGroup(): ReactElement {
   const { fleet, onboarding } = useWords();
-  const client = useQueryClient();
   const [{ code, name }, change, clear] = useDraft('new-group', { code: '', name: '' });
-  const create = useMutation({
-    mutationFn: () => api('post', '/v1/groups', { body: { code, name } }),
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['fleet'] });
-    },
+  const create = useChange(() => api('post', '/v1/groups', { body: { code, name } }), {
+    clear,
+    refreshes: [['fleet']],
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -8,6 +8,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Card, Facts, Money, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, NeedsScope } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { PROVIDERS } from '../accounts/providers.js';
 import { draftOf, FIELD_OF, NEW_RULE, ruleOf, type Provider, type RuleDraft } from './routing-draft.js';
@@ -100,24 +101,19 @@ interface Typed {
 
 function RulesForm({ found, onDone }: { found: Routing; onDone: () => void }): ReactElement {
   const { routing: words, action } = useWords();
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft<Typed>('payment-routing', {
     prefer: found.prefer,
     rules: found.rules.map(draftOf),
   });
   const read = draft.rules.map(ruleOf);
   const isReadable = read.every((one) => 'rule' in one);
-  const save = useMutation({
-    mutationFn: () => {
+  const save = useChange(
+    () => {
       const rules = read.flatMap((one) => ('rule' in one ? [one.rule] : []));
       return api('put', '/v1/payment-routing', { body: { prefer: draft.prefer, rules } });
     },
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['payment-routing'] });
-      onDone();
-    },
-  });
+    { clear, refreshes: [['payment-routing']], onDone },
+  );
   const addRule = (): void => change({ rules: [...draft.rules, { provider: PROVIDERS[0], ...NEW_RULE }] });
   return (
     <CallForm call={save} onSubmit={() => save.mutate()} label={action.save} disabled={!isReadable}>

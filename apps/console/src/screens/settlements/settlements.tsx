@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -12,6 +12,7 @@ import { SelectField, TextField } from '../../ui/field.js';
 import { More, usePages } from '../../ui/pages.js';
 import { Badge, Card, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, Loading, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 
 type Settlement = Schema<'SettlementView'>;
 
@@ -65,19 +66,15 @@ function Compare(): ReactElement {
 
 function CompareForm({ accounts }: { accounts: Schema<'AccountView'>[] }): ReactElement {
   const { settlements: words } = useWords();
-  const client = useQueryClient();
   const navigate = useNavigate();
   const input = useRef<HTMLInputElement>(null);
   const yesterday = tashkentDay(new Date(Date.now() - DAY_MS));
   const [account, setAccount] = useState(accounts[0]?.id ?? '');
   const [[from, to], setDays] = useState([yesterday, yesterday]);
   const [file, setFile] = useState<File | null>(null);
-  const start = useMutation({
-    mutationFn: (wanted: Wanted) => compare(wanted, words.wrongType),
-    onSuccess: async ({ id }) => {
-      await client.invalidateQueries({ queryKey: ['settlements'] });
-      await navigate({ to: '/settlements/$id', params: { id } });
-    },
+  const start = useChange((wanted: Wanted) => compare(wanted, words.wrongType), {
+    refreshes: [['settlements']],
+    onDone: ({ id }) => navigate({ to: '/settlements/$id', params: { id } }),
   });
   return (
     <CallForm

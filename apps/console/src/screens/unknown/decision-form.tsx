@@ -1,10 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api, type UnknownCase } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, RadioField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { decisionBody, EMPTY_DECISION, type Decision, type DecisionDraft } from './decision-body.js';
 
@@ -14,21 +14,15 @@ const DECISIONS: readonly Decision[] = ['registered', 'not_registered', 'duplica
 export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
   const { fleet } = useWords();
   const words = fleet.unknown;
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft<DecisionDraft>(`decision:${one.attempt.id}`, EMPTY_DECISION);
-  const decide = useMutation({
-    mutationFn: () =>
+  const decide = useChange(
+    () =>
       api('post', '/v1/operator/attempts/{id}/resolve', {
         path: { id: one.attempt.id },
         body: decisionBody(draft),
       }),
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['unknown'] });
-      await client.invalidateQueries({ queryKey: ['receipt', one.receipt.id] });
-      await client.invalidateQueries({ queryKey: ['timeline', one.receipt.id] });
-    },
-  });
+    { clear, refreshes: [['unknown'], ['receipt', one.receipt.id], ['timeline', one.receipt.id]] },
+  );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     decide.mutate();

@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -6,21 +5,18 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 /** The register is still being asked about it; a person may let the lane go on without the answer. */
 export function ParkAttempt({ attemptId }: { attemptId: string }): ReactElement {
   const { fleet } = useWords();
   const { can } = useSession();
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft(`park:${attemptId}`, { reason: '' });
-  const park = useMutation({
-    mutationFn: () => api('post', '/v1/operator/attempts/{id}/park', { path: { id: attemptId }, body: draft }),
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['unknown'] });
-    },
-  });
+  const park = useChange(
+    () => api('post', '/v1/operator/attempts/{id}/park', { path: { id: attemptId }, body: draft }),
+    { clear, refreshes: [['unknown']] },
+  );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     park.mutate();

@@ -1,19 +1,18 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
 import { TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { ShownSecret } from './shown-secret.js';
 
 export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
   const { hooks, action } = useWords();
-  const client = useQueryClient();
   const [draft, change, clear] = useDraft('new-webhook', { url: '', events: '*', description: '', batch: '1' });
-  const create = useMutation({
-    mutationFn: () =>
+  const create = useChange(
+    () =>
       api('post', '/v1/webhooks', {
         body: {
           url: draft.url,
@@ -22,11 +21,8 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
           batch_size: Number(draft.batch),
         },
       }),
-    onSuccess: async () => {
-      clear();
-      await client.invalidateQueries({ queryKey: ['webhooks'] });
-    },
-  });
+    { clear, refreshes: [['webhooks']] },
+  );
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   if (create.data) return <ShownSecret secret={create.data.secret} onDone={onDone} />;
   return (

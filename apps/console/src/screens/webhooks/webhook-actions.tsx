@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -10,6 +10,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { ShownSecret } from './shown-secret.js';
 
 type Webhook = Schema<'WebhookView'>;
@@ -54,22 +55,13 @@ export function WebhookActions({ webhook }: { webhook: Webhook }): ReactElement 
   );
 }
 
-function useRefresh(id: string): () => Promise<void> {
-  const client = useQueryClient();
-  return async () => {
-    await client.invalidateQueries({ queryKey: ['webhook', id] });
-    await client.invalidateQueries({ queryKey: ['webhooks'] });
-    await client.invalidateQueries({ queryKey: ['deliveries', id] });
-  };
+function keysOf(id: string): string[][] {
+  return [['webhook', id], ['webhooks'], ['deliveries', id]];
 }
 
 function Test({ webhook: { id }, onDone }: Props): ReactElement {
   const { hooks, action } = useWords();
-  const refresh = useRefresh(id);
-  const call = useMutation({
-    mutationFn: () => api('post', '/v1/webhooks/{id}/test', { path: { id } }),
-    onSuccess: refresh,
-  });
+  const call = useChange(() => api('post', '/v1/webhooks/{id}/test', { path: { id } }), { refreshes: keysOf(id) });
   return (
     <div className="stack">
       {call.isSuccess ? <p role="status">{hooks.tested}</p> : <ProblemNote problem={call.error} />}
@@ -111,18 +103,17 @@ function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
 /** Everything of a time once more, or only what was given up in it and has not been delivered since. */
 function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 'recover' }): ReactElement {
   const { hooks, action } = useWords();
-  const refresh = useRefresh(id);
   const [from, setFrom] = useState(what === 'recover' ? instantToInput(startOfDay(0)) : '');
   const [to, setTo] = useState(what === 'recover' ? instantToInput(startOfDay(-1)) : '');
-  const call = useMutation({
-    mutationFn: () => {
+  const call = useChange(
+    () => {
       const given = { path: { id }, body: { from: inputToInstant(from) ?? from, to: inputToInstant(to) ?? to } };
       return what === 'replay'
         ? api('post', '/v1/webhooks/{id}/replay', given)
         : api('post', '/v1/webhooks/{id}/recover', given);
     },
-    onSuccess: refresh,
-  });
+    { refreshes: keysOf(id) },
+  );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     call.mutate();
@@ -162,13 +153,9 @@ function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 're
 
 function Switch({ webhook: { id, enabled }, onDone }: Props): ReactElement {
   const { hooks, action } = useWords();
-  const refresh = useRefresh(id);
-  const call = useMutation({
-    mutationFn: () => api('patch', '/v1/webhooks/{id}', { path: { id }, body: { enabled: !enabled } }),
-    onSuccess: async () => {
-      await refresh();
-      onDone();
-    },
+  const call = useChange(() => api('patch', '/v1/webhooks/{id}', { path: { id }, body: { enabled: !enabled } }), {
+    refreshes: keysOf(id),
+    onDone,
   });
   return (
     <div className="stack">
@@ -186,13 +173,9 @@ function Switch({ webhook: { id, enabled }, onDone }: Props): ReactElement {
 function Remove({ webhook: { id }, onDone }: Props): ReactElement {
   const { hooks, action } = useWords();
   const navigate = useNavigate();
-  const client = useQueryClient();
-  const call = useMutation({
-    mutationFn: () => api('delete', '/v1/webhooks/{id}', { path: { id } }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['webhooks'] });
-      await navigate({ to: '/webhooks' });
-    },
+  const call = useChange(() => api('delete', '/v1/webhooks/{id}', { path: { id } }), {
+    refreshes: [['webhooks']],
+    onDone: () => navigate({ to: '/webhooks' }),
   });
   return (
     <div className="stack">

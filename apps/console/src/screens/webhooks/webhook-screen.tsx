@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
@@ -9,6 +9,7 @@ import { SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Copyable, Facts, Json, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { WebhookActions } from './webhook-actions.js';
 import { WebhookBadge } from './webhooks-screen.js';
 
@@ -222,12 +223,10 @@ function DeliveryLine({ webhookId, delivery }: { webhookId: string; delivery: De
 /** The same event once more, to this endpoint alone. */
 function Resend({ webhookId, delivery }: { webhookId: string; delivery: Delivery }): ReactElement {
   const { hooks } = useWords();
-  const client = useQueryClient();
-  const resend = useMutation({
-    mutationFn: () =>
-      api('post', '/v1/webhooks/{id}/replay', { path: { id: webhookId }, body: { event_id: delivery.event_id } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['deliveries', webhookId] }),
-  });
+  const resend = useChange(
+    () => api('post', '/v1/webhooks/{id}/replay', { path: { id: webhookId }, body: { event_id: delivery.event_id } }),
+    { refreshes: [['deliveries', webhookId]] },
+  );
   return (
     <>
       <Button onClick={() => resend.mutate()} busy={resend.isPending}>
