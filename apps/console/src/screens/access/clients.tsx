@@ -6,10 +6,10 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
-import { CallForm } from '../../ui/call-form.js';
+import { CallForm, SureCall } from '../../ui/call-form.js';
 import { TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { faultAt } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { AllowList } from './allow-list.js';
 import { ChangeClient, NewClient } from './client-form.js';
@@ -104,7 +104,7 @@ function Switch({
   client: Client;
   onDone: () => void;
 }): ReactElement {
-  const { clients, action } = useWords();
+  const { clients } = useWords();
   const call = useChange(
     () =>
       at === null
@@ -113,19 +113,12 @@ function Switch({
     { refreshes: [['clients']], onDone },
   );
   return (
-    <div className="stack">
+    <SureCall call={call} label={at === null ? clients.disable : clients.enable} tone="danger" onBack={onDone}>
       <p className="wrap">
         <strong>{name}</strong>
       </p>
       {at === null && <p>{clients.disableText}</p>}
-      <ProblemNote problem={call.error} />
-      <div className="row-actions">
-        <Button tone="danger" onClick={() => call.mutate()} busy={call.isPending}>
-          {at === null ? clients.disable : clients.enable}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }
 

@@ -3,7 +3,7 @@ import { api, type Schema } from '../../api/api.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
-import { CallForm } from '../../ui/call-form.js';
+import { CallForm, SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { More, Pages, usePages } from '../../ui/pages.js';
@@ -138,41 +138,27 @@ function ChangeRoles({ user, onDone }: { user: User; onDone: () => void }): Reac
     { refreshes: [['users']], onDone },
   );
   return (
-    <div className="stack">
+    <SureCall call={change} label={action.save} disabled={roles.length === 0} onBack={onDone}>
       <p className="wrap">{user.email}</p>
       <RoleChoice chosen={roles} onChoose={setRoles} problem={change.error} />
       {roles.length === 0 && <p className="hint">{access.noRole}</p>}
-      <ProblemNote problem={change.error} />
-      <div className="row-actions">
-        <Button tone="primary" onClick={() => change.mutate()} busy={change.isPending} disabled={roles.length === 0}>
-          {action.save}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }
 
 function RemoveUser({ user, onDone }: { user: User; onDone: () => void }): ReactElement {
-  const { access, action } = useWords();
+  const { access } = useWords();
   const remove = useChange(() => api('delete', '/v1/users/{id}', { path: { id: user.id } }), {
     refreshes: [['users']],
     onDone,
   });
   return (
-    <div className="stack">
+    <SureCall call={remove} label={access.removeUser} tone="danger" onBack={onDone}>
       <p className="wrap">
         <strong>{user.name}</strong> {user.email}
       </p>
       <p>{access.removeText}</p>
-      <ProblemNote problem={remove.error} />
-      <div className="row-actions">
-        <Button tone="danger" onClick={() => remove.mutate()} busy={remove.isPending}>
-          {access.removeUser}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }
 

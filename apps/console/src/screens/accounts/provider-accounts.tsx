@@ -4,10 +4,11 @@ import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
-import { faultAt, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { faultAt, NeedsScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { AccountForm, AccountList, type GivenAccount } from './account-list.js';
 import { PROVIDERS } from './providers.js';
@@ -126,21 +127,14 @@ function ProviderForm({ account, onDone }: { account: Account | null; onDone: ()
 }
 
 function Disable({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
-  const { providerAccounts: words, action } = useWords();
+  const { providerAccounts: words } = useWords();
   const disable = useChange(() => api('delete', '/v1/provider-accounts/{id}', { path: { id } }), {
     refreshes: [['provider-accounts']],
     onDone,
   });
   return (
-    <div className="stack">
+    <SureCall call={disable} label={words.disable} tone="danger" onBack={onDone}>
       <p>{words.disableText}</p>
-      <ProblemNote problem={disable.error} />
-      <div className="row-actions">
-        <Button tone="danger" onClick={() => disable.mutate()} busy={disable.isPending}>
-          {words.disable}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }

@@ -6,12 +6,12 @@ import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
-import { CallForm } from '../../ui/call-form.js';
+import { CallForm, SureCall } from '../../ui/call-form.js';
 import { changedFields } from '../../ui/changed-fields.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, NeedsPlatform, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, NeedsPlatform } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { FirstClient } from './first-client.js';
@@ -195,24 +195,17 @@ function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
 }
 
 function Resume({ merchant: { id, name }, onDone }: PartProps): ReactElement {
-  const { platform: words, action } = useWords();
+  const { platform: words } = useWords();
   const call = useChange(() => api('post', '/v1/platform/merchants/{id}/resume', { path: { id } }), {
     refreshes: keysOf(id),
     onDone,
   });
   return (
-    <div className="stack">
+    <SureCall call={call} label={words.resume} onBack={onDone}>
       <p>
         <strong>{name}</strong>
       </p>
-      <ProblemNote problem={call.error} />
-      <div className="row-actions">
-        <Button tone="primary" onClick={() => call.mutate()} busy={call.isPending}>
-          {words.resume}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }
 

@@ -4,8 +4,8 @@ import { api, type Receipt } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
-import { ProblemNote } from '../../ui/states.js';
 import { CompleteFiscal } from './complete-fiscal.js';
 import { RefundDialog } from './refund-dialog.js';
 
@@ -47,7 +47,7 @@ export function ReceiptActions({ receipt }: { receipt: Receipt }): ReactElement 
 }
 
 function CancelReceipt({ receipt, onDone }: { receipt: Receipt; onDone: () => void }): ReactElement {
-  const { receipts, action } = useWords();
+  const { receipts } = useWords();
   const client = useQueryClient();
   const cancel = useMutation({
     mutationFn: () => api('post', '/v1/receipts/{id}/cancel', { path: { id: receipt.id } }),
@@ -58,15 +58,8 @@ function CancelReceipt({ receipt, onDone }: { receipt: Receipt; onDone: () => vo
     },
   });
   return (
-    <div className="stack">
+    <SureCall call={cancel} label={receipts.actions.cancel} tone="danger" onBack={onDone}>
       <p>{receipts.actions.cancelText}</p>
-      <ProblemNote problem={cancel.error} />
-      <div className="row-actions">
-        <Button tone="danger" onClick={() => cancel.mutate()} busy={cancel.isPending}>
-          {receipts.actions.cancel}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }

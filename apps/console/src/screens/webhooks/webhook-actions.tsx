@@ -5,7 +5,7 @@ import { api, type Schema } from '../../api/api.js';
 import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
-import { CallForm } from '../../ui/call-form.js';
+import { CallForm, SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
@@ -152,41 +152,24 @@ function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 're
 }
 
 function Switch({ webhook: { id, enabled }, onDone }: Props): ReactElement {
-  const { hooks, action } = useWords();
+  const { hooks } = useWords();
   const call = useChange(() => api('patch', '/v1/webhooks/{id}', { path: { id }, body: { enabled: !enabled } }), {
     refreshes: keysOf(id),
     onDone,
   });
-  return (
-    <div className="stack">
-      <ProblemNote problem={call.error} />
-      <div className="row-actions">
-        <Button tone="primary" onClick={() => call.mutate()} busy={call.isPending}>
-          {enabled ? hooks.disable : hooks.enable}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
-  );
+  return <SureCall call={call} label={enabled ? hooks.disable : hooks.enable} onBack={onDone} />;
 }
 
 function Remove({ webhook: { id }, onDone }: Props): ReactElement {
-  const { hooks, action } = useWords();
+  const { hooks } = useWords();
   const navigate = useNavigate();
   const call = useChange(() => api('delete', '/v1/webhooks/{id}', { path: { id } }), {
     refreshes: [['webhooks']],
     onDone: () => navigate({ to: '/webhooks' }),
   });
   return (
-    <div className="stack">
+    <SureCall call={call} label={hooks.remove} tone="danger" onBack={onDone}>
       <p>{hooks.removeText}</p>
-      <ProblemNote problem={call.error} />
-      <div className="row-actions">
-        <Button tone="danger" onClick={() => call.mutate()} busy={call.isPending}>
-          {hooks.remove}
-        </Button>
-        <Button onClick={onDone}>{action.back}</Button>
-      </div>
-    </div>
+    </SureCall>
   );
 }
