@@ -1,21 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { atmosSign } from '#payments';
-import type { Faults } from './faults.js';
-import type { Merchant } from './merchant-call.js';
-import { capture, giveBack, type Money, type SimPayment } from './money.js';
+import { LATE_MS } from './faults.js';
+import { capture, giveBack, hold, type SimPayment } from './money.js';
+import type { Parts } from './parts.js';
 
 type Body = Record<string, unknown>;
-
-interface Parts {
-  money: Money;
-  faults: Faults;
-  merchant: Merchant;
-}
 
 /** What a bound card is confirmed with; a card whose token begins with "otp" wants the customer's own. */
 const FIXED_CODE = '111111';
 const CUSTOMERS_CODE = '112233';
-const LATE_MS = 300;
 const OK = { code: 'OK', description: 'No errors' };
 
 interface AtmosCard {
@@ -58,7 +51,7 @@ class AtmosBook {
     if (card.payment.status !== 'pending') return failure('STPIMS-ERR-006', 'The transaction is not waiting');
     if (otp !== wanted) return failure('STPIMS-ERR-133', 'Wrong code');
     if (this.parts.faults.draw(['decline'])) return failure('STPIMS-ERR-057', 'Insufficient funds');
-    this.later(take);
+    this.parts.faults.perhapsLate(take);
     return null;
   }
 
@@ -75,12 +68,6 @@ class AtmosBook {
     void this.notify(card);
     // Sent long ago and on its way until now.
     if (faults.draw(['stale_webhook'])) faults.later(() => void this.notify(card), LATE_MS);
-  }
-
-  later(act: () => void): void {
-    const rule = this.parts.faults.draw(['late']);
-    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
-    else act();
   }
 
   private async notify({ payment }: AtmosCard): Promise<void> {
@@ -157,7 +144,7 @@ export function addAtmos(server: FastifyInstance, parts: Parts): void {
     const card = book.bySuccess(bodyOf(request)['transaction_id']);
     const isRefused = parts.faults.draw(['refuse_refund']) !== null;
     if (card?.payment.status !== 'captured' || isRefused) return failure('STPIMS-ERR-009', 'Not reversible');
-    book.later(() => giveBack(card.payment));
+    parts.faults.perhapsLate(() => giveBack(card.payment));
     return { result: OK, transaction_id: card.successId };
   });
   addHolds(server, { book, parts, withCard });
@@ -178,21 +165,13 @@ function addHolds(
   server.post('/atmos/hold/create', (request) => holdOf(book.open((request.body ?? {}) as Body)));
   server.put('/atmos/hold/apply/:id', (request) =>
     withCard(request, (card, body) => {
-      const hold = (): void => {
-        card.payment.status = 'held';
-        const rule = parts.faults.draw(['expire_hold']);
-        const release = (): void => {
-          if (card.payment.status === 'held') card.payment.status = 'voided';
-        };
-        if (rule) parts.faults.later(release, rule.delay_ms ?? 0);
-      };
-      return book.confirm(card, body['otp'], hold) ?? holdOf(card);
+      return book.confirm(card, body['otp'], () => hold(card.payment, parts.faults)) ?? holdOf(card);
     }),
   );
   server.post('/atmos/hold/:id', (request) =>
     withCard(request, (card) => {
       if (card.payment.status !== 'held') return failure('STPIMS-ERR-006', 'The hold is not active');
-      book.later(() => capture(card.payment));
+      parts.faults.perhapsLate(() => capture(card.payment));
       return holdOf(card);
     }),
   );
@@ -200,7 +179,7 @@ function addHolds(
     withCard(request, (card) => {
       if (card.payment.status !== 'held' && card.payment.status !== 'pending')
         return failure('STPIMS-ERR-006', 'The hold is not active');
-      book.later(() => giveBack(card.payment));
+      parts.faults.perhapsLate(() => giveBack(card.payment));
       return holdOf(card);
     }),
   );

@@ -33,6 +33,9 @@ export interface FaultRule {
   path?: string;
 }
 
+/** How much later, where the rule does not say. */
+export const LATE_MS = 300;
+
 /** `drop_before`, `error_before`: nothing was done. `…_after`, `malformed`: it was done and no answer arrives. */
 export class Faults {
   private rules: FaultRule[] = [];
@@ -60,6 +63,13 @@ export class Faults {
       act();
       done();
     }, ms).unref();
+  }
+
+  /** At once, or later than it is answered. */
+  perhapsLate(act: () => void): void {
+    const rule = this.draw(['late']);
+    if (rule) this.later(act, rule.delay_ms ?? LATE_MS);
+    else act();
   }
 
   /** @returns to be called once when what was put off is done */

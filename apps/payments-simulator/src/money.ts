@@ -1,4 +1,5 @@
 import type { ProviderCode } from '#payments';
+import type { Faults } from './faults.js';
 
 /** What really happened to a customer's money, for tests to compare with. */
 export interface SimPayment {
@@ -123,6 +124,17 @@ export class Money {
 export function capture(payment: SimPayment): void {
   payment.status = 'captured';
   payment.captures += 1;
+}
+
+/** Until it is captured, given back, or ends by itself. */
+export function hold(payment: SimPayment, faults: Faults): void {
+  payment.status = 'held';
+  const rule = faults.draw(['expire_hold']);
+  if (!rule) return;
+  const release = (): void => {
+    if (payment.status === 'held') payment.status = 'voided';
+  };
+  faults.later(release, rule.delay_ms ?? 0);
 }
 
 export function giveBack(payment: SimPayment): void {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { octoSignatures, somToTiyin, tiyinToSomNumber } from '#payments';
-import type { Faults } from './faults.js';
-import type { Merchant } from './merchant-call.js';
-import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
-import { payPage, resultPage } from './pages.js';
+import { LATE_MS } from './faults.js';
+import { capture, giveBack, giveBackPart, hold, type SimPayment } from './money.js';
+import { html, payPage, resultPage } from './pages.js';
+import type { Parts } from './parts.js';
 
 type Body = Record<string, unknown>;
 
@@ -16,18 +16,10 @@ interface OctoPayment {
   refunds: Set<string>;
 }
 
-interface Parts {
-  money: Money;
-  faults: Faults;
-  merchant: Merchant;
-  ownUrl: () => string;
-}
-
 const STATUS = {
   ...{ pending: 'created', reserved: 'wait_user_action', held: 'waiting_for_capture', captured: 'succeeded' },
   ...{ voided: 'canceled', refunded: 'succeeded', declined: 'canceled' },
 } as const;
-const LATE_MS = 300;
 
 /** Octo: payments by the shop's own reference, one stage or two, refunds in parts, signed notifications. */
 class OctoBook {
@@ -60,11 +52,11 @@ class OctoBook {
   accept(octo: OctoPayment, body: Body): Body {
     const { payment } = octo;
     if (payment.status !== 'held') return failure(5, 'Wrong status');
-    if (body['accept_status'] === 'cancel') this.later(() => giveBack(payment));
+    if (body['accept_status'] === 'cancel') this.parts.faults.perhapsLate(() => giveBack(payment));
     else {
       const sum = somToTiyin(Number(body['final_amount'] ?? tiyinToSomNumber(payment.amountTiyin)));
       if (sum.kind !== 'ok' || sum.tiyin <= 0 || sum.tiyin > payment.amountTiyin) return failure(3, 'Wrong amount');
-      this.later(() => {
+      this.parts.faults.perhapsLate(() => {
         // Less than was held may be confirmed; the rest goes back to the card.
         payment.amountTiyin = sum.tiyin;
         capture(payment);
@@ -99,29 +91,13 @@ class OctoBook {
     const { faults } = this.parts;
     if (faults.draw(['stale_webhook'])) await this.notify(octo, 'wait_user_action');
     if (faults.draw(['decline'])) payment.status = 'declined';
-    else if (isHeld) this.hold(payment);
+    else if (isHeld) hold(payment, this.parts.faults);
     else capture(payment);
     const words = ['wait_user_action', STATUS[payment.status]];
     if (faults.draw(['reorder'])) words.reverse();
     if (faults.draw(['duplicate'])) words.push(...words);
     for (const word of words) await this.notify(octo, word);
     return { paid: payment.status !== 'declined', result: payment.status };
-  }
-
-  private hold(payment: SimPayment): void {
-    payment.status = 'held';
-    const rule = this.parts.faults.draw(['expire_hold']);
-    if (!rule) return;
-    const release = (): void => {
-      if (payment.status === 'held') payment.status = 'voided';
-    };
-    this.parts.faults.later(release, rule.delay_ms ?? 0);
-  }
-
-  private later(act: () => void): void {
-    const rule = this.parts.faults.draw(['late']);
-    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
-    else act();
   }
 
   private view({ payment, currency }: OctoPayment): Body {
@@ -167,7 +143,6 @@ export function addOcto(server: FastifyInstance, parts: Parts): void {
   server.post('/octo/api/prepare_payment', (request) => book.prepare(request.body as Body));
   server.post('/octo/api/set_accept', (request) => withPayment(request.body, (octo, body) => book.accept(octo, body)));
   server.post('/octo/api/refund', (request) => withPayment(request.body, (octo, body) => book.refund(octo, body)));
-  const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
   server.get('/octo/pay/:id', (request, reply) => {
     const octo = book.byId((request.params as { id: string }).id);
     if (!octo) return reply.code(404).send('no such payment');

@@ -1,3 +1,9 @@
+import type { FastifyReply } from 'fastify';
+
+export function html(reply: FastifyReply, text: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(text);
+}
+
 /** A page with one button: what a customer sees at a provider. */
 export function payPage(facts: { provider: string; order: string; amountTiyin: number; action: string }): string {
   const som = (facts.amountTiyin / 100).toFixed(2);

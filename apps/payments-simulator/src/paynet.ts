@@ -1,16 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { basicAuthorization, isObject } from '#payments';
-import type { Faults } from './faults.js';
-import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
-import { capture, giveBack, type Money, type SimPayment } from './money.js';
+import { callUntil, type MerchantAnswer } from './merchant-call.js';
+import { capture, giveBack, type SimPayment } from './money.js';
+import type { Parts } from './parts.js';
 
 const UNKNOWN_TRANSACTION = 203;
-
-interface Parts {
-  money: Money;
-  faults: Faults;
-  merchant: Merchant;
-}
 
 /** Paynet's side: information, payment, and CheckTransaction for what was not answered. */
 class PaynetDriver {

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { somToTiyin } from '#payments';
 import { NO_ACCOUNTS, type MerchantAccounts } from './accounts.js';
 import { addAtmos } from './atmos.js';
@@ -8,7 +8,7 @@ import { Money, type SimMoneyEdit } from './money.js';
 import { addMulticard, MulticardBook } from './multicard.js';
 import { Merchant } from './merchant-call.js';
 import { observeCalls, type Observe } from './observe.js';
-import { invoicesPage, payPage, resultPage } from './pages.js';
+import { html, invoicesPage, payPage, resultPage } from './pages.js';
 import { addOcto } from './octo.js';
 import { addPaynet } from './paynet.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
@@ -135,7 +135,6 @@ interface Drivers {
 }
 
 function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: Drivers): void {
-  const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
   const provider = (name: string, order: string, amountTiyin: number, action: string): string =>
     payPage({ provider: name, order, amountTiyin, action });
   server.get('/payme/:link', (request, reply) => {

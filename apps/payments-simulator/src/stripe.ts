@@ -1,19 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Faults } from './faults.js';
-import type { Merchant } from './merchant-call.js';
-import { capture, giveBackPart, type Money, type SimPayment } from './money.js';
-import { payPage, resultPage } from './pages.js';
+import { LATE_MS } from './faults.js';
+import { capture, giveBackPart, hold, type SimPayment } from './money.js';
+import { html, payPage, resultPage } from './pages.js';
+import type { Parts } from './parts.js';
 
 type Fields = Readonly<Record<string, string>>;
 type Body = Record<string, unknown>;
-
-interface Parts {
-  money: Money;
-  faults: Faults;
-  merchant: Merchant;
-  ownUrl: () => string;
-}
 
 interface Intent {
   payment: SimPayment;
@@ -41,7 +34,6 @@ interface Answer {
   body: Body;
 }
 
-const LATE_MS = 300;
 /** Of the published description that the schema file names. */
 const VERSION = '2026-10-28.endive';
 const STATUS = {
@@ -105,7 +97,7 @@ class StripeBook {
       intent.asksCustomer = true;
       return this.shown(intent);
     }
-    this.later(() => this.take(intent));
+    this.parts.faults.perhapsLate(() => this.take(intent));
     return this.shown(intent);
   }
 
@@ -120,13 +112,8 @@ class StripeBook {
   private take(intent: Intent): void {
     const { payment } = intent;
     if (payment.status !== 'pending' && payment.status !== 'reserved') return;
-    if (intent.isManual) payment.status = 'held';
+    if (intent.isManual) hold(payment, this.parts.faults);
     else capture(payment);
-    const rule = intent.isManual ? this.parts.faults.draw(['expire_hold']) : null;
-    if (rule)
-      this.parts.faults.later(() => {
-        if (payment.status === 'held') payment.status = 'voided';
-      }, rule.delay_ms ?? 0);
     const type = intent.isManual ? 'payment_intent.amount_capturable_updated' : 'payment_intent.succeeded';
     void this.notifyAll(intent, ['payment_intent.created', type]);
   }
@@ -136,7 +123,7 @@ class StripeBook {
     if (payment.status !== 'held') return this.unexpected(intent);
     const wanted = fields['amount_to_capture'] ?? String(payment.amountTiyin);
     if (Number(wanted) > payment.amountTiyin) return invalid('amount_too_large', 'more than can be captured');
-    this.later(() => {
+    this.parts.faults.perhapsLate(() => {
       if (payment.status === 'held') capture(payment);
     });
     void this.notify(intent, 'payment_intent.succeeded');
@@ -147,7 +134,7 @@ class StripeBook {
     const { payment } = intent;
     if (payment.status === 'captured' || payment.status === 'refunded' || payment.status === 'voided')
       return this.unexpected(intent);
-    this.later(() => {
+    this.parts.faults.perhapsLate(() => {
       payment.status = 'voided';
     });
     void this.notify(intent, 'payment_intent.canceled');
@@ -209,12 +196,6 @@ class StripeBook {
       message: `it is ${STATUS[intent.payment.status]}`,
       payment_intent: this.view(intent),
     });
-  }
-
-  private later(act: () => void): void {
-    const rule = this.parts.faults.draw(['late']);
-    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
-    else act();
   }
 
   private view(intent: Intent): Body {
@@ -382,7 +363,6 @@ export function addStripe(server: FastifyInstance, parts: Parts): void {
       isKeyed(request) ? book.refundsOf(request.query as Fields) : failure(401, { type: 'invalid_request_error' }),
     ),
   );
-  const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
   server.get('/stripe/3ds/:id', (request, reply) => {
     const intent = book.find((request.params as { id: string }).id);
     if (!intent) return reply.code(404).send('no such payment');

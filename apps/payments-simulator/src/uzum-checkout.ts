@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Faults } from './faults.js';
-import type { Merchant } from './merchant-call.js';
-import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
+import { capture, giveBack, giveBackPart, hold, type SimPayment } from './money.js';
+import type { Parts } from './parts.js';
 
 type Body = Record<string, unknown>;
 type OperationType = 'AUTHORIZE' | 'COMPLETE' | 'REVERSE' | 'REFUND';
@@ -22,15 +21,6 @@ interface Order {
   cart: { total: number; items: unknown[] } | null;
   operations: Operation[];
 }
-
-interface Parts {
-  money: Money;
-  faults: Faults;
-  merchant: Merchant;
-  ownUrl: () => string;
-}
-
-const LATE_MS = 300;
 
 /** Uzum Checkout: orders with a page, bound cards, holds, parts of refunds, receipts by cart, callbacks without a signature. */
 export class UzumCheckoutBook {
@@ -68,7 +58,7 @@ export class UzumCheckoutBook {
       return failure(3008, 'Insufficient funds on the account');
     }
     this.finish(operation, () => {
-      if (order.isHeld) this.hold(payment);
+      if (order.isHeld) hold(payment, this.parts.faults);
       else this.take(order);
     });
     return done({ operationId: operation.operationId, mdOrder: payment.id });
@@ -138,24 +128,12 @@ export class UzumCheckoutBook {
     if (cart !== null) this.parts.money.register(payment, 'sale', { count: cart.items.length, totalTiyin: cart.total });
   }
 
-  private hold(payment: SimPayment): void {
-    payment.status = 'held';
-    const rule = this.parts.faults.draw(['expire_hold']);
-    if (!rule) return;
-    const release = (): void => {
-      if (payment.status === 'held') payment.status = 'voided';
-    };
-    this.parts.faults.later(release, rule.delay_ms ?? 0);
-  }
-
   private finish(operation: Operation, act: () => void): void {
-    const rule = this.parts.faults.draw(['late']);
     const end = (): void => {
       act();
       operation.state = 'SUCCESS';
     };
-    if (rule) this.parts.faults.later(end, rule.delay_ms ?? LATE_MS);
-    else end();
+    this.parts.faults.perhapsLate(end);
   }
 }
 

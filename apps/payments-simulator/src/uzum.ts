@@ -1,19 +1,10 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Faults } from './faults.js';
-import type { Merchant } from './merchant-call.js';
-import type { Money } from './money.js';
-import { payPage, resultPage } from './pages.js';
+import type { FastifyInstance } from 'fastify';
+import { html, payPage, resultPage } from './pages.js';
 import { addUzumCheckout, UzumCheckoutBook } from './uzum-checkout.js';
 import { addUzumFastPay } from './uzum-fastpay.js';
 import { UzumMerchantDriver } from './uzum-merchant.js';
 import { addUzumOfd } from './uzum-ofd.js';
-
-interface Parts {
-  money: Money;
-  faults: Faults;
-  merchant: Merchant;
-  ownUrl: () => string;
-}
+import type { Parts } from './parts.js';
 
 /** Uzum's four products, Checkout's page and the customer's app. */
 export function addUzum(server: FastifyInstance, parts: Parts): void {
@@ -21,7 +12,6 @@ export function addUzum(server: FastifyInstance, parts: Parts): void {
   addUzumCheckout(server, book);
   addUzumFastPay(server, parts);
   addUzumOfd(server, parts);
-  const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
   const page = (order: string, amountTiyin: number, action: string): string =>
     payPage({ provider: 'Uzum', order, amountTiyin, action });
   server.get('/uzum/pay/:id', (request, reply) => {
