@@ -57,7 +57,7 @@ class Calls {
   ) {
     this.payments = new PaymentRepository(prisma, { leaseSeconds: 600 } as never, {} as never);
     const seals = { seal: () => ({ reference: randomUUID(), sealed: Buffer.alloc(200) }) };
-    this.inbound = new InboundRepository(prisma, {} as never, {} as never, seals as never);
+    this.inbound = new InboundRepository(prisma, {} as never, seals as never);
   }
 
   static async open(load: CallPartitionsLoad, isPartitioned: boolean): Promise<Calls> {

@@ -73,7 +73,7 @@ afterAll(async () => {
 
 const OF = { merchantId: 'mer_1', receiptId: 'rcp_new', paymentId: 'pay_new', subjects: ['rcp_new', 'pay_new'] };
 const inbound = (prisma: unknown): InboundRepository =>
-  new InboundRepository(prisma as never, {} as never, {} as never, {} as never);
+  new InboundRepository(prisma as never, {} as never, {} as never);
 
 const STATEMENTS: [string, Prisma.Sql][] = [
   [

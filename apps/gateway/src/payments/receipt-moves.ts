@@ -1,17 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { isUniqueViolation, RECEIPT_SETTLED_CHANNEL, SalesDatabase, type Prisma } from '#database';
+import { isUniqueViolation, RECEIPT_SETTLED_CHANNEL, SalesDatabase } from '#database';
 import { parseTashkentCompact } from '#fiscal-domain';
-import {
-  cancelUnpaid,
-  cancelUnpaidWithin,
-  registerByProvider,
-  releaseReceipt,
-  releaseReceiptWithin,
-  type Released,
-} from '#ledger';
+import { cancelUnpaid, registerByProvider, releaseReceipt, releaseReceiptWithin, type Released } from '#ledger';
 import type { ProviderDocument } from '#payments';
-
-type Tx = Prisma.TransactionClient;
 
 /** Another has moved one of them meanwhile: nothing is written. */
 class NotReleased extends Error {}
@@ -23,16 +14,6 @@ class NotReleased extends Error {}
 @Injectable()
 export class ReceiptMoves {
   constructor(private readonly prisma: SalesDatabase) {}
-
-  /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
-  release(tx: Tx, receiptId: string, released: Released): Promise<boolean> {
-    return releaseReceiptWithin(tx, receiptId, released);
-  }
-
-  /** Never sent: it can end here, in the transaction that ends its payment. @returns whether this call did it */
-  cancel(tx: Tx, receiptId: string, reason: string): Promise<boolean> {
-    return cancelUnpaidWithin(tx, receiptId, reason);
-  }
 
   /**
    * awaiting_payment → registered by the provider's own document: of the sale, or of the refund that waits for it. Such a receipt
@@ -61,7 +42,8 @@ export class ReceiptMoves {
     try {
       await this.prisma.$transaction(async (tx) => {
         // In one order, as everyone who takes several.
-        for (const id of [...receiptIds].sort()) if (!(await this.release(tx, id, released))) throw new NotReleased();
+        for (const id of [...receiptIds].sort())
+          if (!(await releaseReceiptWithin(tx, id, released))) throw new NotReleased();
       });
       return true;
     } catch (error) {

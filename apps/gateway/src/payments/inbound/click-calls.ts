@@ -17,6 +17,7 @@ import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
+import { makeDue, makeDueAt } from '../repository/payment-writes.js';
 
 /** A prepared payment that Click never completed is free again after this. */
 const PREPARED_MS = 30 * 60_000;
@@ -173,7 +174,7 @@ export class ClickCalls {
     });
     const until = new Date(nowMs + PREPARED_MS);
     await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-    await this.rows.dueAt(tx, payment.id, until);
+    await makeDueAt(tx, payment.id, until);
     return Number(number);
   }
 
@@ -183,7 +184,7 @@ export class ClickCalls {
     const { open } = await this.rows.otherAttempts(tx, { paymentId: payment.id, exceptId });
     if (payment.state !== 'reserved' || open > 0) return;
     await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
-    await this.rows.due(tx, payment.id);
+    await makeDue(tx, payment.id);
   }
 }
 

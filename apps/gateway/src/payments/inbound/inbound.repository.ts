@@ -1,28 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { archivedPaymentsWithin } from '#ledger';
-import type {
-  PaymeTransaction,
-  PaymentEvidence,
-  PaymentFlow,
-  PaymentState,
-  ProviderCode,
-  ProviderDocument,
-} from '#payments';
+import { archivedPaymentsWithin, cancelUnpaidWithin, releaseReceiptWithin } from '#ledger';
+import type { PaymeTransaction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
-import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { MAX_CUSTOMER_MS } from '../../settings.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
-import {
-  keepDocument,
-  makeDue,
-  makeDueAt,
-  makeDueWithin,
-  noteHint,
-  takeHintTurn,
-} from '../repository/payment-writes.js';
+import { makeDue, makeDueAt, makeDueWithin, takeHintTurn } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 import { ALL_RECEIPTS, FURTHER_RECEIPTS, receiptsOf, type FurtherReceipt } from '../several-receipts.js';
 
@@ -101,7 +86,6 @@ export class InboundRepository {
   constructor(
     private readonly prisma: SalesDatabase,
     private readonly payments: PaymentRepository,
-    private readonly receipts: ReceiptMoves,
     private readonly seals: CallbackSeal,
   ) {}
 
@@ -168,11 +152,6 @@ export class InboundRepository {
    */
   hintTurn(paymentId: string): Promise<number | null> {
     return takeHintTurn(this.prisma, paymentId);
-  }
-
-  /** Of a hint that is followed at once. */
-  noteHint(tx: Tx, paymentId: string): Promise<void> {
-    return noteHint(tx, paymentId);
   }
 
   /** How many of its provider's calls are kept, as far as that is asked. */
@@ -257,12 +236,12 @@ export class InboundRepository {
     const known = { ...(providerRef !== null && { providerRef }), ...(evidence !== null && { evidence }) };
     await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
     if (payment.device_id === null) {
-      await this.due(tx, payment.id);
+      await makeDue(tx, payment.id);
       return;
     }
     const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence });
-    for (const { id } of inOrder(payment)) await this.receipts.release(tx, id, { dispatchBefore: null, extraInfo });
-    await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_POLL_MS));
+    for (const { id } of inOrder(payment)) await releaseReceiptWithin(tx, id, { dispatchBefore: null, extraInfo });
+    await makeDueAt(tx, payment.id, new Date(Date.now() + RECEIPT_POLL_MS));
   }
 
   /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */
@@ -270,17 +249,8 @@ export class InboundRepository {
     const refundedTiyin = payment.amount_tiyin;
     await this.change(tx, payment, { state: 'refunded', reason, refundedTiyin });
     // A sale that the provider registers may be on its way to us: the saga waits for it.
-    if (payment.device_id !== null) for (const { id } of inOrder(payment)) await this.receipts.cancel(tx, id, reason);
-    await this.due(tx, payment.id);
-  }
-
-  due(tx: Tx, paymentId: string): Promise<void> {
-    return makeDue(tx, paymentId);
-  }
-
-  /** When the saga has to read a reservation that its provider forgot. */
-  dueAt(tx: Tx, paymentId: string, at: Date): Promise<void> {
-    return makeDueAt(tx, paymentId, at);
+    if (payment.device_id !== null) for (const { id } of inOrder(payment)) await cancelUnpaidWithin(tx, id, reason);
+    await makeDue(tx, payment.id);
   }
 
   /**
@@ -332,11 +302,6 @@ export class InboundRepository {
                            || jsonb_build_object(${fiscal.type}::text, ${JSON.stringify(fiscal.data)}::jsonb)
        WHERE account_id = ${accountId} AND id = ${id}`;
     return row;
-  }
-
-  /** The provider's own document, for the saga to put on the receipt. */
-  keepDocument(tx: Tx, paymentId: string, which: 'sale' | 'refund', document: ProviderDocument): Promise<void> {
-    return keepDocument(tx, paymentId, which, document);
   }
 
   noteDifference(tx: Tx, paymentId: string, difference: unknown): Promise<void> {

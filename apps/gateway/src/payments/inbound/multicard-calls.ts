@@ -10,6 +10,7 @@ import { receiptsOf, statusOfAll } from '../several-receipts.js';
 import { followHint } from './follow-hint.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
+import { makeDue, noteHint } from '../repository/payment-writes.js';
 
 export interface MulticardVerdict {
   status: 200 | 403 | 500;
@@ -61,8 +62,8 @@ export class MulticardCalls {
       if (found && call.scheme === 'success' && isAnswerable(found, call) && canReserve(found)) {
         await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });
       }
-      if (found) await this.rows.due(tx, found.id);
-      if (found && call.scheme === 'webhook') await this.rows.noteHint(tx, found.id);
+      if (found) await makeDue(tx, found.id);
+      if (found && call.scheme === 'webhook') await noteHint(tx, found.id);
       return found;
     });
     if (call.scheme === 'webhook') {

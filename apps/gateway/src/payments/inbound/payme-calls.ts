@@ -27,6 +27,7 @@ import { followHint } from './follow-hint.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
+import { makeDue, makeDueAt, noteHint } from '../repository/payment-writes.js';
 
 export interface InboundCall {
   account: OpenAccount;
@@ -214,7 +215,7 @@ export class PaymeCalls {
     if (!drives(payment)) return;
     const until = new Date(providerTimeMs + PAYME_LIFETIME_MS);
     await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-    await this.rows.dueAt(tx, payment.id, until);
+    await makeDueAt(tx, payment.id, until);
   }
 
   private async cancelled(tx: Tx, payment: LockedPayment, { state, reason }: { state: -1 | -2; reason: number }) {
@@ -225,15 +226,15 @@ export class PaymeCalls {
 
   /** What we hold or have taken ourselves may have gone back there: its receipt is read, once Payme has its answer. */
   private async hinted(tx: Tx, payment: LockedPayment): Promise<void> {
-    await this.rows.noteHint(tx, payment.id);
-    await this.rows.due(tx, payment.id);
+    await noteHint(tx, payment.id);
+    await makeDue(tx, payment.id);
   }
 
   /** The customer may try again, until the payment's time is over. */
   private async free(tx: Tx, payment: LockedPayment): Promise<void> {
     if (payment.state !== 'reserved') return;
     await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
-    await this.rows.due(tx, payment.id);
+    await makeDue(tx, payment.id);
   }
 }
 

@@ -5,6 +5,7 @@ import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { followHint } from './follow-hint.js';
 import { InboundRepository } from './inbound.repository.js';
+import { keepDocument, noteHint } from '../repository/payment-writes.js';
 
 interface ReportedBy {
   account: Pick<OpenAccount, 'id'>;
@@ -41,7 +42,7 @@ export class PaymeFiscalData {
       });
       if (payment.fiscal_mode === 'provider') {
         if (report.kind === 'document')
-          await this.rows.keepDocument(tx, payment.id, type === 'PERFORM' ? 'sale' : 'refund', report.document);
+          await keepDocument(tx, payment.id, type === 'PERFORM' ? 'sale' : 'refund', report.document);
         if (report.kind === 'refused') await this.rows.noteDifference(tx, payment.id, { fiscal_data: report.detail });
       } else if (
         report.kind === 'document' &&
@@ -52,7 +53,7 @@ export class PaymeFiscalData {
       }
       // The refund of money that we have not given back, and that no call of Payme's has moved.
       const isHint = report.kind === 'document' && type === 'CANCEL' && payment.state === 'captured';
-      if (isHint) await this.rows.noteHint(tx, payment.id);
+      if (isHint) await noteHint(tx, payment.id);
       return { id: payment.id, isHint };
     });
     if (kept === null) return { error: paymeError('fiscalReceipt') };

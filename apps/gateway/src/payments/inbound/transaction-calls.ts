@@ -13,6 +13,7 @@ import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
+import { makeDue, makeDueAt } from '../repository/payment-writes.js';
 
 export interface ProviderRequest {
   account: OpenAccount;
@@ -119,7 +120,7 @@ export class TransactionCalls {
     });
     const until = new Date(atMs + lifetimeMs);
     await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-    await this.rows.dueAt(tx, payment.id, until);
+    await makeDueAt(tx, payment.id, until);
   }
 
   private async move(
@@ -144,7 +145,7 @@ export class TransactionCalls {
   private async free(tx: Tx, payment: LockedPayment): Promise<void> {
     if (payment.state !== 'reserved') return;
     await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
-    await this.rows.due(tx, payment.id);
+    await makeDue(tx, payment.id);
   }
 }
 
