@@ -1,9 +1,46 @@
-import { IsString, Matches, MaxLength, MinLength, ValidateBy, ValidateIf } from 'class-validator';
-import { ID_PREFIXES, isId } from '#fiscal-domain';
+import { Type } from 'class-transformer';
+import {
+  IsInt,
+  IsObject,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+  ValidateBy,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
+import { ID_PREFIXES, isId, MAX_TIYIN } from '#fiscal-domain';
 import { IsCleanText } from './body-constraints.js';
 
 function all(...rules: PropertyDecorator[]): PropertyDecorator {
   return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** As decorators that stand one under the other, which take effect from the last to the first: their faults come in that order. */
+function stacked(...rules: PropertyDecorator[]): PropertyDecorator {
+  return all(...rules.toReversed());
+}
+
+export function IsTextUpTo(maxLength: number): PropertyDecorator {
+  return stacked(IsString(), MaxLength(maxLength), IsCleanText());
+}
+
+/** The same, and not empty. */
+export function IsBoundedText(maxLength: number): PropertyDecorator {
+  return stacked(IsString(), MinLength(1), MaxLength(maxLength), IsCleanText());
+}
+
+/** A sum of money. */
+export function IsTiyin(least: number): PropertyDecorator {
+  return stacked(IsInt(), Min(least), Max(MAX_TIYIN));
+}
+
+/** An object with rules of its own. */
+export function IsNested(type: () => new () => object): PropertyDecorator {
+  return stacked(IsObject(), ValidateNested(), Type(type));
 }
 
 /** In a PATCH: may be left out, but is not taken away by null. */

@@ -10,11 +10,11 @@ import {
   Max,
   MaxLength,
   Min,
-  MinLength,
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
 import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
+import { IsBoundedText } from '../http/body-rules.js';
 
 export const DECISIONS = ['registered', 'not_registered', 'duplicate'] as const;
 
@@ -72,10 +72,7 @@ export class SurplusBody {
 /** That documents of a module which is gone have reached the OFD another way. */
 export class DeliveredDocumentsBody {
   /** Of the module, as its receipts show it. */
-  @IsString()
-  @MinLength(1)
-  @MaxLength(MAX_TERMINAL_LENGTH)
-  @IsCleanText()
+  @IsBoundedText(MAX_TERMINAL_LENGTH)
   terminal_id!: string;
 
   /** The last document that was delivered; all of them where it is left out. */

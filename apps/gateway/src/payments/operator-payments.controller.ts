@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min, MinLength } from 'class-validator';
-import { MAX_TIYIN } from '#fiscal-domain';
+import { IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import { Scopes, StepUp } from '../http/scopes.js';
@@ -8,6 +7,7 @@ import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
 import { IsTimestamp } from '../http/query-rules.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
+import { IsBoundedText, IsTiyin } from '../http/body-rules.js';
 
 class ReasonBody {
   @IsString()
@@ -29,9 +29,7 @@ class ResolveBody extends ReasonBody {
 
   /** The same: what was back of the money, in tiyin. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   refunded?: number | null;
 }
 
@@ -47,10 +45,7 @@ class DocumentBody extends ReasonBody {
 
 class ExtraChargeBody extends ReasonBody {
   /** The provider's id of the charge, as the payment shows it. */
-  @IsString()
-  @MinLength(1)
-  @MaxLength(100)
-  @IsCleanText()
+  @IsBoundedText(100)
   provider_ref!: string;
 
   @IsIn(['refunded', 'absent'])

@@ -1,16 +1,8 @@
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsOptional,
-  IsString,
-  MaxLength,
-  MinLength,
-  ValidateNested,
-} from 'class-validator';
-import { IsCleanText, IsMetadata } from '../http/body-constraints.js';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { IsMetadata } from '../http/body-constraints.js';
 import { ItemBody, ReceiptBody } from '../receipts/receipt-body.js';
+import { IsBoundedText } from '../http/body-rules.js';
 
 /** Of one payment, the first one included. */
 const MAX_RECEIPTS = 20;
@@ -26,33 +18,21 @@ export class FurtherReceiptBody {
 
   /** Our id or the merchant's own code. Left out: the first receipt's, and its branch. */
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   cashier_id?: string;
 
   /** Our id or the merchant's own code. */
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   branch_id?: string;
 
   /** Left out: a register of its cashier's branch, not the first receipt's. */
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(64)
-  @IsCleanText()
+  @IsBoundedText(64)
   device_id?: string;
 
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   external_id?: string;
 
   /** At most 50 texts of the caller's own. */

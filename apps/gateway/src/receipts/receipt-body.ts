@@ -6,7 +6,6 @@ import {
   IsArray,
   IsIn,
   IsInt,
-  IsObject,
   IsOptional,
   IsString,
   Matches,
@@ -18,14 +17,8 @@ import {
 } from 'class-validator';
 import { MAX_TIYIN, MAX_UNITS, type PaymentMethod } from '#fiscal-domain';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
-import {
-  IsCleanText,
-  IsEmailShaped,
-  IsMarkingCode,
-  IsMetadata,
-  IsQuantity,
-  IsWebUrl,
-} from '../http/body-constraints.js';
+import { IsEmailShaped, IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from '../http/body-constraints.js';
+import { IsBoundedText, IsNested, IsTextUpTo, IsTiyin } from '../http/body-rules.js';
 
 /** Money of the API: integer tiyin. Signs are the fiscal rules' business (E-012, E-008), size is ours. */
 const MIN_TIYIN = -MAX_TIYIN;
@@ -41,15 +34,11 @@ export class CommissionBody {
 }
 
 export class ItemBody {
-  @IsString()
-  @MaxLength(512)
-  @IsCleanText()
+  @IsTextUpTo(512)
   name!: string;
 
   /** Per unit, tiyin, VAT included. */
-  @IsInt()
-  @Min(MIN_TIYIN)
-  @Max(MAX_TIYIN)
+  @IsTiyin(MIN_TIYIN)
   price!: number;
 
   /** JSON number or decimal text, > 0, at most 3 decimals. */
@@ -57,10 +46,7 @@ export class ItemBody {
   qty!: number | string;
 
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   sku?: string;
 
   @IsOptional()
@@ -86,10 +72,7 @@ export class ItemBody {
   vat_percent?: number;
 
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(63)
-  @IsCleanText()
+  @IsBoundedText(63)
   barcode?: string;
 
   /** Marking codes, one per piece. */
@@ -104,15 +87,11 @@ export class ItemBody {
 
   /** Tiyin off the line. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   discount?: number;
 
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => CommissionBody)
+  @IsNested(() => CommissionBody)
   commission?: CommissionBody;
 }
 
@@ -122,23 +101,17 @@ export class PaymentBody {
 
   /** Empty is as good as none: money that has been taken needs no label. */
   @IsOptional()
-  @IsString()
-  @MaxLength(64)
-  @IsCleanText()
+  @IsTextUpTo(64)
   provider?: string;
 
   /** Only with `mixed`. */
   @IsOptional()
-  @IsInt()
-  @Min(MIN_TIYIN)
-  @Max(MAX_TIYIN)
+  @IsTiyin(MIN_TIYIN)
   cash?: number;
 
   /** Only with `mixed`. */
   @IsOptional()
-  @IsInt()
-  @Min(MIN_TIYIN)
-  @Max(MAX_TIYIN)
+  @IsTiyin(MIN_TIYIN)
   card?: number;
 
   /** Only with `online`, as all that follow: a token of the provider's for a card. Never a card's number. */
@@ -225,44 +198,28 @@ export class ReceiptBody {
   @Type(() => ItemBody)
   items!: ItemBody[];
 
-  @IsObject()
-  @ValidateNested()
-  @Type(() => PaymentBody)
+  @IsNested(() => PaymentBody)
   payment!: PaymentBody;
 
   /** Our id or the merchant's own code. */
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   cashier_id!: string;
 
   /** Our id or the merchant's own code. */
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   branch_id?: string;
 
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(64)
-  @IsCleanText()
+  @IsBoundedText(64)
   device_id?: string;
 
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   external_id?: string;
 
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => CustomerBody)
+  @IsNested(() => CustomerBody)
   customer?: CustomerBody;
 
   @IsOptional()
@@ -278,8 +235,6 @@ export class ReceiptBody {
 
   /** Left out: as the merchant's default says. */
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => NotifyBody)
+  @IsNested(() => NotifyBody)
   notify?: NotifyBody;
 }

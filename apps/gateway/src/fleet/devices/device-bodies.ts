@@ -1,19 +1,6 @@
-import { Type } from 'class-transformer';
-import {
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-  ValidateNested,
-} from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, MinLength } from 'class-validator';
 import type { VatRule } from '#fiscal-domain';
-import { IsGivenOrAbsent, IsIdOrCode, IsName, IsTimeOfDay } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsIdOrCode, IsName, IsNested, IsTextUpTo, IsTimeOfDay } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { IsCleanText } from '../../http/body-constraints.js';
 import { IsPlainText } from '../../http/query-rules.js';
@@ -101,9 +88,7 @@ export class DeviceBody {
 
   /** Model of the register, for people. */
   @IsGivenOrAbsent()
-  @IsString()
-  @MaxLength(128)
-  @IsCleanText()
+  @IsTextUpTo(128)
   model?: string;
 
   /** `http`: the relay calls it. `link`: it dials in. `emulated`: every register of a sandbox, and no other. */
@@ -122,9 +107,7 @@ export class DeviceBody {
   api_key?: string;
 
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => ProfileBody)
+  @IsNested(() => ProfileBody)
   profile?: ProfileBody;
 
   /** Tashkent; null: the merchant's. */
@@ -147,9 +130,7 @@ export class DevicePatch {
   name?: string;
 
   @IsGivenOrAbsent()
-  @IsString()
-  @MaxLength(128)
-  @IsCleanText()
+  @IsTextUpTo(128)
   model?: string;
 
   @IsGivenOrAbsent()
@@ -161,9 +142,7 @@ export class DevicePatch {
   api_key?: string;
 
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => ProfileBody)
+  @IsNested(() => ProfileBody)
   profile?: ProfileBody;
 
   @IsOptional()

@@ -1,4 +1,3 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayUnique,
@@ -6,18 +5,16 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsObject,
   IsOptional,
   IsString,
   Matches,
   Max,
   MaxLength,
   Min,
-  ValidateNested,
 } from 'class-validator';
-import { MAX_TIYIN, MAX_UNITS } from '#fiscal-domain';
+import { MAX_UNITS } from '#fiscal-domain';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
-import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsName, IsNested, IsTimeOfDay, IsTiyin } from '../../http/body-rules.js';
 import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
 
 export class DefaultGoodsBody {
@@ -94,9 +91,7 @@ function IsFewLines(): PropertyDecorator {
 export class FourEyesBody {
   /** Decisions about unknown receipts of more than this, in tiyin, need a second user; null: none do. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   unknown_above?: number | null;
 
   /** Changes of accounts at payment providers need a second user. */
@@ -112,9 +107,7 @@ export class MerchantPatch {
 
   /** Null: none. */
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => DefaultGoodsBody)
+  @IsNested(() => DefaultGoodsBody)
   default_goods?: DefaultGoodsBody | null;
 
   /** Tashkent; null: the default. */
@@ -123,9 +116,7 @@ export class MerchantPatch {
   time_of_close?: string | null;
 
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => RequirementsBody)
+  @IsNested(() => RequirementsBody)
   requirements?: RequirementsBody;
 
   /** A receipt with a seller, buyer or wallet that its register does not take into the fiscal document: `refuse` or `omit`. */
@@ -135,15 +126,11 @@ export class MerchantPatch {
 
   /** How buyers get receipts of sales that say nothing of it (docs/messages.md). */
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => NotifyDefaultBody)
+  @IsNested(() => NotifyDefaultBody)
   notify?: NotifyDefaultBody;
 
   /** What a second user has to approve. While anything of it is set, changing it needs one too. */
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => FourEyesBody)
+  @IsNested(() => FourEyesBody)
   four_eyes?: FourEyesBody;
 }

@@ -1,4 +1,3 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -6,15 +5,13 @@ import {
   IsArray,
   IsIn,
   IsInt,
-  IsObject,
   IsOptional,
   Matches,
   Max,
   Min,
-  ValidateNested,
 } from 'class-validator';
 import { IsEmailShaped } from '../../http/body-constraints.js';
-import { IsGivenOrAbsent, IsName, IsOwnCode } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsName, IsNested, IsOwnCode } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { MERCHANT_ROLES, type MerchantRole } from '../../http/roles.js';
 import { MERCHANT_MODES, type MerchantMode } from '../merchants/merchants.js';
@@ -60,9 +57,7 @@ export class PlatformMerchantBody {
   mode?: MerchantMode;
 
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => QuotasBody)
+  @IsNested(() => QuotasBody)
   quotas?: QuotasBody;
 }
 
@@ -73,9 +68,7 @@ export class PlatformMerchantPatch {
 
   /** What is named is changed. */
   @IsGivenOrAbsent()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => QuotasBody)
+  @IsNested(() => QuotasBody)
   quotas?: QuotasBody;
 }
 

@@ -1,11 +1,7 @@
-import { IsString, MaxLength, MinLength } from 'class-validator';
-import { IsCleanText } from '../../http/body-constraints.js';
+import { IsBoundedText } from '../../http/body-rules.js';
 
 export class TerminalProofBody {
   /** Of the receipt with the word of the challenge: the address in its QR code. */
-  @IsString()
-  @MinLength(1)
-  @MaxLength(2048)
-  @IsCleanText()
+  @IsBoundedText(2048)
   verification_url!: string;
 }

@@ -11,7 +11,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { JudgedApart } from '#shapes';
-import { IsCleanText } from '../../http/body-constraints.js';
+import { IsTextUpTo } from '../../http/body-rules.js';
 
 export const MAX_PRODUCTS = 1_000;
 const MAX_ITEMS = 500;
@@ -28,21 +28,15 @@ export class ProductsBody {
 /** As the items of a receipt, without price and quantity. */
 export class ResolveItemBody {
   @IsOptional()
-  @IsString()
-  @MaxLength(512)
-  @IsCleanText()
+  @IsTextUpTo(512)
   name?: string;
 
   @IsOptional()
-  @IsString()
-  @MaxLength(128)
-  @IsCleanText()
+  @IsTextUpTo(128)
   sku?: string;
 
   @IsOptional()
-  @IsString()
-  @MaxLength(63)
-  @IsCleanText()
+  @IsTextUpTo(63)
   barcode?: string;
 
   @IsOptional()
@@ -80,9 +74,7 @@ export class CatalogPageQuery {
 export class ProductsQuery extends CatalogPageQuery {
   /** What a person types: sku, barcode, words of a name. */
   @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  @IsCleanText()
+  @IsTextUpTo(200)
   q?: string;
 
   @IsOptional()

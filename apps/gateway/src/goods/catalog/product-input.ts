@@ -1,11 +1,9 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   IsArray,
   IsBoolean,
   IsIn,
   IsInt,
-  IsObject,
   IsOptional,
   IsString,
   Matches,
@@ -14,10 +12,10 @@ import {
   Min,
   MinLength,
   ValidateBy,
-  ValidateNested,
 } from 'class-validator';
-import { MAX_TIYIN, MAX_UNITS, textProblem } from '#fiscal-domain';
+import { MAX_UNITS, textProblem } from '#fiscal-domain';
 import { IsCleanText, IsMetadata } from '../../http/body-constraints.js';
+import { IsBoundedText, IsNested, IsTiyin } from '../../http/body-rules.js';
 
 export const LANGUAGES = ['ru', 'uz', 'en'] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -38,10 +36,7 @@ export class ProductCommissionBody {
 
 /** One product as callers send it, by API and in files. Null is the same as absent. */
 export class ProductInput {
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   sku!: string;
 
   /** A text, or texts by language. */
@@ -87,9 +82,7 @@ export class ProductInput {
 
   /** Tiyin per unit, VAT included; for the merchant's own use. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   price?: number | null;
 
   @IsOptional()
@@ -106,9 +99,7 @@ export class ProductInput {
   owner_type?: number | null;
 
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => ProductCommissionBody)
+  @IsNested(() => ProductCommissionBody)
   commission?: ProductCommissionBody | null;
 
   @IsOptional()

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Header, Param, Query, Res, StreamableFile } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import type { ClassifierEntry } from '#fiscal-domain';
 import { FILE_MEDIA_TYPES } from '#http';
@@ -8,16 +8,14 @@ import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { CatalogPageQuery } from '../catalog/catalog-bodies.js';
 import { PageQuery, type Page } from '../../http/paging.js';
 import { OwnTurn, Scopes } from '../../http/scopes.js';
-import { IsCleanText } from '../../http/body-constraints.js';
 import { Classifier, type AffectedView } from './classifier.js';
 import { ListImports, type ClassifierImportView } from './list-imports.js';
+import { IsTextUpTo } from '../../http/body-rules.js';
 
 export class ClassifierQuery extends CatalogPageQuery {
   /** Words of a name in any language, or the beginning of a code. */
   @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  @IsCleanText()
+  @IsTextUpTo(200)
   q?: string;
 
   /** `true`: only codes that are in force. */

@@ -12,7 +12,7 @@ import {
   MinLength,
 } from 'class-validator';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
-import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsName, IsTextUpTo, IsTimeOfDay } from '../../http/body-rules.js';
 import { IsCleanText } from '../../http/body-constraints.js';
 import { PageQuery } from '../../http/paging.js';
 
@@ -92,9 +92,7 @@ export class TemplateBody {
 
   /** Of an e-mail. */
   @IsOptional()
-  @IsString()
-  @MaxLength(150)
-  @IsCleanText()
+  @IsTextUpTo(150)
   subject?: string | null;
 
   /** With {merchant}, {kind}, {total}, {date}, {number}, {link}. Null: as it comes. */

@@ -13,10 +13,10 @@ import {
   Min,
 } from 'class-validator';
 import { EVENT_PATTERN, EVENT_PATTERNS } from '../events/event-patterns.js';
-import { IsGivenOrAbsent } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsTextUpTo } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { IsPlainText, IsTimestamp } from '../../http/query-rules.js';
-import { IsCleanText, IsWebUrl } from '../../http/body-constraints.js';
+import { IsWebUrl } from '../../http/body-constraints.js';
 
 const PATTERN = { each: true, message: 'events must be types such as receipt.registered, receipt.* or *' };
 
@@ -31,9 +31,7 @@ class WebhookOptions {
   events?: string[];
 
   @IsGivenOrAbsent()
-  @IsString()
-  @MaxLength(256)
-  @IsCleanText()
+  @IsTextUpTo(256)
   description?: string;
 
   /** Events in one request, as a list. 1, the default: each on its own, in the form of Standard Webhooks alone. */

@@ -16,7 +16,7 @@ import { MAX_TIYIN } from '#fiscal-domain';
 import { PROVIDERS, type ProviderCode } from '#payments';
 import { Problem, type ProblemError } from '#problems';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
-import { IsGivenOrAbsent } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsTiyin } from '../../http/body-rules.js';
 import { FourEyes, Scopes, StepUp } from '../../http/scopes.js';
 import { PaymentRouting, type RoutingView } from './payment-routing.js';
 
@@ -27,16 +27,12 @@ class ProviderRuleBody {
 
   /** Tiyin, this sum included. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   amount_min?: number;
 
   /** Tiyin, this sum included. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   amount_max?: number;
 
   /** First digits of cards. Absent: every card, and an unknown one. */
@@ -57,9 +53,7 @@ class ProviderRuleBody {
 
   /** Its commission in tiyin for each payment. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_TIYIN)
+  @IsTiyin(0)
   cost_fixed?: number;
 }
 

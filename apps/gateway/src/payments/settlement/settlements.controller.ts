@@ -1,14 +1,13 @@
 import type { Readable } from 'node:stream';
 import { Body, Controller, Get, Param, Post, Put, Query, Req } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsIn, IsObject, IsString, Matches, MaxLength, ValidateNested } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsString, Matches, MaxLength } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { AcceptsFile, FILE_MEDIA_TYPES } from '#http';
 import { isProvider, type ProviderCode } from '#payments';
 import { Problem } from '#problems';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { IsCleanText } from '../../http/body-constraints.js';
-import { IsGivenOrAbsent } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsNested } from '../../http/body-rules.js';
 import { notFound, ownId } from '../../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
@@ -79,9 +78,7 @@ class ColumnsBody {
 
 class FormBody {
   /** What the columns are called: any of the names, without regard to case. */
-  @IsObject()
-  @ValidateNested()
-  @Type(() => ColumnsBody)
+  @IsNested(() => ColumnsBody)
   columns!: ColumnsBody;
 
   @IsIn(['som', 'tiyin'])

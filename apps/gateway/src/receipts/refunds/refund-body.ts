@@ -5,7 +5,6 @@ import {
   IsArray,
   IsIn,
   IsInt,
-  IsObject,
   IsOptional,
   IsString,
   Matches,
@@ -15,9 +14,9 @@ import {
   MinLength,
   ValidateNested,
 } from 'class-validator';
-import { MAX_TIYIN } from '#fiscal-domain';
-import { IsCleanText, IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from '../../http/body-constraints.js';
+import { IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from '../../http/body-constraints.js';
 import { PaymentBody } from '../receipt-body.js';
+import { IsBoundedText, IsNested, IsTiyin } from '../../http/body-rules.js';
 
 /** A part of one line of the sale: a quantity of it, or a sum of it. */
 export class RefundLineBody {
@@ -34,9 +33,7 @@ export class RefundLineBody {
 
   /** Tiyin of the line's total. Consumes the proportional quantity, rounded to 0.001. */
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_TIYIN)
+  @IsTiyin(1)
   sum?: number;
 
   /** Marking codes of the returned pieces, one per piece; may be left out when all that is left comes back. */
@@ -80,23 +77,16 @@ export class RefundBody {
 
   /** All that is left of one seller's lines, instead of `lines`. */
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => SellerBody)
+  @IsNested(() => SellerBody)
   seller?: SellerBody;
 
   /** Left out: in the proportion in which the sale was paid. */
   @IsOptional()
-  @IsObject()
-  @ValidateNested()
-  @Type(() => PaymentBody)
+  @IsNested(() => PaymentBody)
   payment?: PaymentBody;
 
   @IsOptional()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
-  @IsCleanText()
+  @IsBoundedText(128)
   external_id?: string;
 
   @IsOptional()
