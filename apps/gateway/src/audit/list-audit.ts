@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Problem } from '#problems';
-import type { Page } from '../http/paging.js';
+import { limitOf, pageBy, strangeCursor, type Page } from '../http/paging.js';
 import type { AuditQuery } from './audit-query.js';
 
 /** One record of the merchant's trail. */
@@ -40,8 +39,6 @@ interface AuditRow {
   hash: Uint8Array;
 }
 
-const DEFAULT_LIMIT = 20;
-
 /** GET /v1/audit: the merchant's own trail, the newest first. */
 @Injectable()
 export class ListAudit {
@@ -49,7 +46,7 @@ export class ListAudit {
 
   /** @throws Problem 422 for a cursor that is none of this list */
   async execute(merchantId: string, query: AuditQuery): Promise<Page<AuditView>> {
-    const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
+    const limit = limitOf(query);
     const before = query.cursor === undefined ? null : readCursor(query.cursor);
     const rows = await this.prisma.$queryRaw<AuditRow[]>`
       SELECT sequence, at, actor, action, target_id, before, after, address, request_id, session_id, hash
@@ -59,9 +56,7 @@ export class ListAudit {
          ${query.action === undefined ? Prisma.empty : Prisma.sql`AND action = ${query.action}`}
          ${query.subject_id === undefined ? Prisma.empty : Prisma.sql`AND target_id = ${query.subject_id}`}
        ORDER BY sequence DESC LIMIT ${limit + 1}`;
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    return { data: page.map(auditView), next_cursor: last ? cursorOf(last.sequence) : null };
+    return pageBy(rows, limit, auditView, ({ sequence }) => cursorOf(sequence));
   }
 }
 
@@ -71,9 +66,8 @@ function cursorOf(sequence: bigint): string {
 
 function readCursor(cursor: string): bigint {
   const sequence = /^audit (\d{1,18})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (sequence !== undefined) return BigInt(sequence);
-  const detail = 'cursor must be a next_cursor of this list';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  if (sequence === undefined) throw strangeCursor();
+  return BigInt(sequence);
 }
 
 function auditView(row: AuditRow): AuditView {

@@ -30,14 +30,23 @@ export interface PageRequest {
   afterId: string | null;
 }
 
-/** @throws Problem 422 for a cursor that is none of this list */
-export function pageRequest({ limit, cursor }: PageQuery, prefix: IdPrefix): PageRequest {
-  const size = limit === undefined ? DEFAULT_LIMIT : Number(limit);
-  if (cursor === undefined) return { limit: size, afterId: null };
-  const afterId = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (isId(prefix, afterId)) return { limit: size, afterId };
+export function limitOf({ limit }: Pick<PageQuery, 'limit'>): number {
+  return limit === undefined ? DEFAULT_LIMIT : Number(limit);
+}
+
+/** For a cursor that is none of this list. */
+export function strangeCursor(): Problem {
   const detail = 'cursor must be a next_cursor of this list';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  return Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+}
+
+/** @throws Problem 422 for a cursor that is none of this list */
+export function pageRequest(query: PageQuery, prefix: IdPrefix): PageRequest {
+  const limit = limitOf(query);
+  if (query.cursor === undefined) return { limit, afterId: null };
+  const afterId = Buffer.from(query.cursor, 'base64url').toString('latin1');
+  if (!isId(prefix, afterId)) throw strangeCursor();
+  return { limit, afterId };
 }
 
 /** @param rows at most `limit + 1` of them */
@@ -46,7 +55,17 @@ export function pageOf<Row extends { id: string }, T>(
   limit: number,
   view: (row: Row) => T,
 ): Page<T> {
+  return pageBy(rows, limit, view, ({ id }) => Buffer.from(id).toString('base64url'));
+}
+
+/** The same of a list whose cursor is not its rows' id. */
+export function pageBy<Row, T>(
+  rows: readonly Row[],
+  limit: number,
+  view: (row: Row) => T,
+  cursorOf: (last: Row) => string,
+): Page<T> {
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  return { data: page.map(view), next_cursor: last ? Buffer.from(last.id).toString('base64url') : null };
+  return { data: page.map(view), next_cursor: last ? cursorOf(last) : null };
 }

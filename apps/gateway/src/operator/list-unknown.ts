@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
 import { answeredStatus, findReceipts } from '#ledger';
-import { Problem } from '#problems';
+import { limitOf, strangeCursor } from '../http/paging.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { differenceIn, explanationIn, readingIn } from './attempt-outcome.js';
@@ -103,7 +103,6 @@ interface UnknownRow {
 
 /** An open attempt is everyday work for as long as a register may take; after this it counts as blocking its lane. */
 const BLOCKED_AFTER_SECONDS = 30;
-const DEFAULT_LIMIT = 20;
 /** What waits behind it is counted no further than this. */
 const MAX_QUEUE = 10_000;
 
@@ -125,7 +124,7 @@ export class ListUnknown {
 
   /** @throws Problem 422 for a cursor that is none */
   async execute(merchantId: string, query: UnknownQuery): Promise<{ data: UnknownView[]; next_cursor: string | null }> {
-    const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
+    const limit = limitOf(query);
     const after = query.cursor === undefined ? BEFORE_ALL : await this.placeOf(merchantId, query.cursor);
     const rows = await this.readPage(merchantId, after, limit + 1);
     const page = rows.slice(0, limit);
@@ -151,8 +150,7 @@ export class ListUnknown {
          WHERE a.id = ${attemptId} AND r.merchant_id = ${merchantId}`;
       if (row) return { receiptId: row.receipt_id, attemptId };
     }
-    const detail = 'cursor must be a next_cursor of this list';
-    throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+    throw strangeCursor();
   }
 
   /**

@@ -1,4 +1,4 @@
-import { Problem } from '#problems';
+import { strangeCursor } from '../../http/paging.js';
 
 /** A cursor that a caller hands back without reading it. */
 export function writeCursor(parts: readonly (string | number)[]): string {
@@ -16,8 +16,7 @@ export function readCursor<T extends readonly (string | number)[]>(
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  const detail = 'cursor must be a next_cursor of this list';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  throw strangeCursor();
 }
 
 export function isText(value: unknown): value is string {

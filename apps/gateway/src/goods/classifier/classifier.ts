@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import type { ClassifierEntry } from '#fiscal-domain';
-import type { Page } from '../../http/paging.js';
+import { pageBy, type Page } from '../../http/paging.js';
 import { isText, readCursor, writeCursor } from '../catalog/cursors.js';
 import {
   searchByRank,
@@ -121,12 +121,8 @@ export class Classifier {
       WHERE merchant_id = ${merchantId} AND (${version}::int IS NULL OR version = ${version}::int)
         AND (version < ${below}::int OR (version = ${below}::int AND sku > ${after}))
       ORDER BY version DESC, sku LIMIT ${limit + 1}`;
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    return {
-      data: page.map((row) => ({ ...row, at: row.at.toISOString() })),
-      next_cursor: last ? writeCursor([last.classifier_version, last.sku]) : null,
-    };
+    const view = (row: (typeof rows)[number]): AffectedView => ({ ...row, at: row.at.toISOString() });
+    return pageBy(rows, limit, view, (last) => writeCursor([last.classifier_version, last.sku]));
   }
 
   /** @param areWords else the condition is a range of codes, which stands in their order */

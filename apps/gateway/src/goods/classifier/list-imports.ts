@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import type { Page, PageQuery } from '../../http/paging.js';
+import { limitOf, pageBy, type Page, type PageQuery } from '../../http/paging.js';
 import { readCursor, writeCursor } from '../catalog/cursors.js';
 import type { ImportProgress } from './import-runs.js';
 
@@ -24,7 +24,6 @@ export interface ClassifierImportView {
   finished_at: string | null;
 }
 
-const DEFAULT_LIMIT = 20;
 const MAX_ERROR = 500;
 
 /** GET /v1/classifier/imports: the same for all merchants. */
@@ -34,15 +33,13 @@ export class ListImports {
 
   /** @throws Problem 422 for a cursor that is none of this list */
   async page(query: PageQuery): Promise<Page<ClassifierImportView>> {
-    const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
+    const limit = limitOf(query);
     const rows = await this.prisma.classifierImport.findMany({
       ...(query.cursor !== undefined && { where: { id: { lt: readPlace(query.cursor) } } }),
       orderBy: { id: 'desc' },
       take: limit + 1,
     });
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    return { data: page.map(importView), next_cursor: last ? writeCursor([last.id]) : null };
+    return pageBy(rows, limit, importView, ({ id }) => writeCursor([id]));
   }
 }
 

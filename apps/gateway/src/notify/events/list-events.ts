@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
 import { Problem } from '#problems';
-import { PageQuery } from '../../http/paging.js';
+import { limitOf, PageQuery } from '../../http/paging.js';
 import { IsPlainText } from '../../http/query-rules.js';
 import { BEGINNING, cursorOf, readEventCursor, type EventPlace } from './event-cursor.js';
 import { EventReader } from './event-reader.js';
@@ -29,7 +29,6 @@ export interface EventPage {
   has_more: boolean;
 }
 
-const DEFAULT_LIMIT = 20;
 /** With a filter so many are read for one page: a rare type must not make a request read the whole log. */
 const READ_WITH_FILTER = 5_000;
 
@@ -40,7 +39,7 @@ export class ListEvents {
 
   /** @throws Problem 422 for a cursor that names no event of this log (any more) */
   async page(merchantId: string, query: EventsQuery): Promise<EventPage> {
-    const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
+    const limit = limitOf(query);
     const place = await this.placeOf(merchantId, query.cursor);
     const patterns = query.type?.split(',') ?? ['*'];
     const readLimit = query.type === undefined ? limit + 1 : READ_WITH_FILTER;

@@ -9,7 +9,7 @@ import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { IsCleanText } from '../../http/body-constraints.js';
 import { IsGivenOrAbsent, IsNested } from '../../http/body-rules.js';
 import { notFound, ownId } from '../../http/own-id.js';
-import { pageOf, PageQuery, pageRequest, type Page } from '../../http/paging.js';
+import { limitOf, pageBy, pageOf, PageQuery, pageRequest, strangeCursor, type Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
 import { CompareRegister } from './compare-register.js';
 import type { Period } from './judge-payment.js';
@@ -147,14 +147,12 @@ export class SettlementsController {
   async differences(
     @CurrentCaller() { merchantId }: Caller,
     @Param('id') id: string,
-    @Query() { limit = '20', cursor }: PageQuery,
+    @Query() query: PageQuery,
   ): Promise<Page<DifferenceView>> {
     const { id: found } = await this.find(merchantId, id);
-    const [size, after] = [Number(limit), numberOf(cursor)];
-    const rows = await this.settlements.differences(found, after, size + 1);
-    const page = rows.slice(0, size);
-    const last = rows.length > size ? page.at(-1) : undefined;
-    return { data: page.map(differenceView), next_cursor: last ? String(last.number) : null };
+    const limit = limitOf(query);
+    const rows = await this.settlements.differences(found, numberOf(query.cursor), limit + 1);
+    return pageBy(rows, limit, differenceView, ({ number }) => String(number));
   }
 
   /** How registers of this provider are read: the merchant's own form, or the default. */
@@ -216,7 +214,6 @@ function formatOf(contentType: string | undefined): 'csv' | 'xlsx' {
 /** @throws Problem 422 */
 function numberOf(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
-  if (/^\d{1,6}$/.test(cursor)) return Number(cursor);
-  const detail = 'cursor must be a next_cursor of this list';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  if (!/^\d{1,6}$/.test(cursor)) throw strangeCursor();
+  return Number(cursor);
 }

@@ -12,7 +12,7 @@ import {
   type Span,
 } from '#ledger';
 import { Problem } from '#problems';
-import { pageRequest, type Page } from '../../http/paging.js';
+import { limitOf, pageBy, pageRequest, strangeCursor, type Page } from '../../http/paging.js';
 import { idAt } from '../../http/id-times.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { expectWhole, readWhole, receiptArchived } from '../missing-receipt.js';
@@ -59,12 +59,8 @@ export class SearchReceipts {
       readNewest(database, { filter, after }, limit),
     );
     if (rows.length === 0) await refuseArchived(database, filter);
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    return {
-      data: page.map((row) => receiptView(row, this.urls.urlOf(row.id))),
-      next_cursor: last ? cursorOf(last, isByRegistration(filter)) : null,
-    };
+    const view = (row: ReceiptRow): ReceiptView => receiptView(row, this.urls.urlOf(row.id));
+    return pageBy(rows, limit, view, (last) => cursorOf(last, isByRegistration(filter)));
   }
 }
 
@@ -262,13 +258,12 @@ function pageOf(query: ReceiptQuery, byRegistration: boolean): { limit: number; 
     const { limit, afterId } = pageRequest(query, 'rcp');
     return { limit, after: afterId === null ? null : { id: afterId, registeredAt: null } };
   }
-  const { limit } = pageRequest({ ...(query.limit !== undefined && { limit: query.limit }) }, 'rcp');
+  const limit = limitOf(query);
   if (query.cursor === undefined) return { limit, after: null };
   const [time = '', id = ''] = Buffer.from(query.cursor, 'base64url').toString('latin1').split('|');
   const registeredAt = readTimestamp(time);
-  if (registeredAt !== null && isId('rcp', id)) return { limit, after: { id, registeredAt } };
-  const detail = 'cursor must be a next_cursor of this list';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  if (registeredAt === null || !isId('rcp', id)) throw strangeCursor();
+  return { limit, after: { id, registeredAt } };
 }
 
 function cursorOf(last: ReceiptRow, byRegistration: boolean): string {
