@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createFastifyNestApp, stopFastifyNestApp } from '#http';
 import { createLogger } from '#runtime';
 import { GuideController } from '../../apps/gateway/src/docs/guide.controller.js';
-import { BuiltFiles } from '../../apps/gateway/src/docs/built-files.js';
+import { BuiltFiles } from '../../apps/gateway/src/http/built-files.js';
 
 export interface GuideAnswer {
   status: number;

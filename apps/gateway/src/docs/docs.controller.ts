@@ -6,7 +6,7 @@ import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import { projectFolder } from '../http/project-folder.js';
 import { ApiDescription } from './api-description.js';
-import { BuiltFiles, shown } from './built-files.js';
+import { BuiltFiles, shown } from '../http/built-files.js';
 import { DOCS_STYLE } from './problem-pages.js';
 import { REFERENCE_PAGE, REFERENCE_SCRIPT } from './reference-page.js';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { projectFolder } from '../http/project-folder.js';
 import { ApiDescription } from './api-description.js';
-import { BuiltFiles } from './built-files.js';
+import { BuiltFiles } from '../http/built-files.js';
 import { DocsController } from './docs.controller.js';
 import { GuideController } from './guide.controller.js';
 import { ProblemPagesController } from './problem-pages.controller.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, HttpStatus, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answers } from '#runtime';
-import { BuiltFiles, shown } from './built-files.js';
+import { BuiltFiles, shown } from '../http/built-files.js';
 import { guideMissingPage } from './problem-pages.js';
 
 /** No script but files from here, no other host. The highlighter writes colours into style attributes, and into nothing else. */

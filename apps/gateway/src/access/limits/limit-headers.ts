@@ -9,8 +9,8 @@ export type LimitName = 'address' | 'client';
 /** Adds a limit to `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
 export function setLimitHeaders(reply: FastifyReply, name: LimitName, rate: Rate, verdict: BucketVerdict): void {
   const resetSeconds = Math.ceil((verdict.isAllowed ? verdict.fullInMs : verdict.retryInMs) / 1_000);
-  add(reply, 'ratelimit-policy', `"${name}";q=${rate.requests};w=${rate.seconds}`);
-  add(reply, 'ratelimit', `"${name}";r=${verdict.remaining};t=${resetSeconds}`);
+  addLimit(reply, 'ratelimit-policy', `"${name}";q=${rate.requests};w=${rate.seconds}`);
+  addLimit(reply, 'ratelimit', `"${name}";r=${verdict.remaining};t=${resetSeconds}`);
 }
 
 export function tooManyRequests(name: LimitName, rate: Rate, { retryInMs }: BucketVerdict): Problem {
@@ -24,7 +24,8 @@ export function secondsToWait(retryInMs: number): number {
   return Math.max(1, Math.ceil(retryInMs / 1_000));
 }
 
-function add(reply: FastifyReply, header: string, item: string): void {
+/** Beside what other limits have said. */
+export function addLimit(reply: FastifyReply, header: 'ratelimit' | 'ratelimit-policy', item: string): void {
   const before = reply.getHeader(header);
   void reply.header(header, typeof before === 'string' ? `${before}, ${item}` : item);
 }

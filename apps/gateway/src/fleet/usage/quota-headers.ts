@@ -1,6 +1,7 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { tap, type Observable } from 'rxjs';
+import { addLimit } from '../../access/limits/limit-headers.js';
 import { clientOf } from '../../http/current-client.js';
 import { MerchantUsage } from './merchant-usage.js';
 
@@ -22,12 +23,7 @@ export class QuotaHeaders implements NestInterceptor {
   private show(reply: FastifyReply, merchantId: string): void {
     const quota = this.usage.leftToday(merchantId);
     if (!quota) return;
-    add(reply, 'ratelimit-policy', `"receipts-day";q=${quota.limit};w=${DAY_S}`);
-    add(reply, 'ratelimit', `"receipts-day";r=${quota.left};t=${Math.ceil(quota.resetMs / 1_000)}`);
+    addLimit(reply, 'ratelimit-policy', `"receipts-day";q=${quota.limit};w=${DAY_S}`);
+    addLimit(reply, 'ratelimit', `"receipts-day";r=${quota.left};t=${Math.ceil(quota.resetMs / 1_000)}`);
   }
-}
-
-function add(reply: FastifyReply, header: string, item: string): void {
-  const before = reply.getHeader(header);
-  void reply.header(header, typeof before === 'string' ? `${before}, ${item}` : item);
 }

@@ -19,15 +19,15 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export interface BuiltFile {
   type: string;
-  /** Its name holds a digest of its content. */
+  /** Its name holds a digest of its content, and so it never changes; the others are asked for anew each time, so that a new build is seen. */
   isForever: boolean;
   plain: Buffer;
   gzip: Buffer;
 }
 
 /**
- * What a build has left in a folder: the guide of `npm run docs`, the reference of `npm run build`. Only names that were there at the start are ever read, so that no address leads
- * out of the folder; each is read and compressed when it is first asked for, and kept.
+ * What a build has left in a folder: the guide of `npm run docs`, the reference and the console of `npm run build`. Only names that were there at
+ * the start are ever read, so that no address leads out of the folder; each is read and compressed when it is first asked for, and kept.
  */
 export class BuiltFiles {
   private readonly names: ReadonlySet<string>;
