@@ -10,7 +10,7 @@ export type DeviceTaskKind = (typeof DEVICE_TASK_KINDS)[number];
 /** What `device_tasks.result` holds. */
 export type DeviceTaskResult =
   | { kind: 'ok'; value: Record<string, unknown> }
-  /** `code`: the register's own (`F-002`), or one of DeviceTaskFailure. `detail`: one sentence for the caller. */
+  /** `code`: the register's own (`F-002`), or one of DEVICE_TASK_FAILURES. `detail`: one sentence for the caller. */
   | { kind: 'failed'; code: string; detail: string };
 
 /** Codes of failures that no register gave. */
@@ -30,7 +30,6 @@ export const DEVICE_TASK_FAILURES = [
   /** The handler failed in an unforeseen way. */
   'internal',
 ] as const;
-export type DeviceTaskFailure = (typeof DEVICE_TASK_FAILURES)[number];
 
 /** Params of `inspect`. What is given is tried instead of what the row holds: an address or key before it is taken over. */
 export interface InspectParams {

@@ -1,4 +1,4 @@
-export { acrossMerchants, scopedMerchant, withinMerchant } from './merchant-scope.js';
+export { acrossMerchants, withinMerchant } from './merchant-scope.js';
 export { TENANT_SUFFIX } from './scoped-query.js';
 export {
   ACCESS_CHANGED_CHANNEL,
@@ -12,30 +12,27 @@ export {
   SETTLED_IDS_PER_NOTICE,
   SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
-export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
+export { ChannelListener } from './channel-listener.js';
 export { Freshness } from './freshness.js';
-export { NotifiedCache, type NotifiedCacheOptions } from './notified-cache.js';
+export { NotifiedCache } from './notified-cache.js';
 export { JobDatabase, ReportDatabase, SalesDatabase } from './databases.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
 export {
-  DEVICE_TASK_FAILURES,
-  DEVICE_TASK_KINDS,
   type DeviceBusiness,
   type DeviceIntroduction,
-  type DeviceTaskFailure,
   type DeviceTaskKind,
   type DeviceTaskResult,
   type InspectParams,
 } from './device-task.js';
 export { NoticeSender } from './notice-sender.js';
-export { NotSent, PrismaService, type DatabaseSettings } from './prisma.service.js';
+export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
 export { observePools } from './pool-metrics.js';
-export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
-export { ListReads, observeReads, ReadDatabase, Replica, ReportReads, type ReplicaSettings } from './read-database.js';
-export { ReplicaWatch, type ReplicaWatchOptions } from './replica-watch.js';
-export { sessionsAt, transactionsAt, type DatabaseAddresses } from './pooler.js';
-export { sessionConfig, type SessionSettings } from './session.js';
+export { PageReader, type PageReaderOptions } from './page-reader.js';
+export { ListReads, observeReads, Replica, ReportReads } from './read-database.js';
+export { ReplicaWatch } from './replica-watch.js';
+export { sessionsAt, transactionsAt } from './pooler.js';
+export { sessionConfig } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';
 export type { StoredNotify, StoredReceiptDocument } from './stored-receipt.js';

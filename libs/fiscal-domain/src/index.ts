@@ -18,7 +18,7 @@ export * from './local-receipt-rules.js';
 export * from './local-shape.js';
 export * from './local-extensions.js';
 export * from './fiscal-fields.js';
-export { localReceiptTotals, type LocalReceiptTotals } from './local-amounts.js';
+export { localReceiptTotals } from './local-amounts.js';
 export * from './to-local-receipt.js';
 export * from './classifier.js';
 export * from './outcome.js';

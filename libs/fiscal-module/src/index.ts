@@ -20,10 +20,8 @@ export {
   OFD_BATCH,
   parseDocument,
   recordedFields,
-  taxpayerPayload,
   zReportPayload,
   type OfdDocument,
-  type OfdExtraInfo,
   type OfdZReport,
   type Place,
 } from './ofd-document.js';

@@ -1,25 +1,13 @@
-export {
-  assertMove,
-  ATTEMPT_STATES,
-  canMove,
-  canMoveAttempt,
-  IllegalMoveError,
-  isFinalStatus,
-  type AttemptState,
-  type Mover,
-} from './moves.js';
-export { jsonOrNull, type HotStatements, type Statements } from './statements.js';
+export { assertMove, canMoveAttempt, isFinalStatus, type AttemptState } from './moves.js';
+export { type Statements } from './statements.js';
 export {
   deviceEvents,
-  EVENT_ID,
   insertEvents,
   newReceiptEventId,
   renumberEvents,
   writeDeviceEvent,
   writeEvent,
   writeReceiptEvent,
-  type NewEvent,
-  type ReceiptEvent,
 } from './events.js';
 export { claimedElsewhereReason, claimTerminal, contestTerminal, type TerminalClaim } from './terminal-claims.js';
 export { announceQuotas, TASHKENT_DAY, type QuotaUse } from './quota-notices.js';
@@ -119,7 +107,7 @@ export {
   releaseCompared,
   sendAgain,
 } from './attempts/resolve.js';
-export { isHeld, LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
+export { LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
 export {
   baselineOf,
   beginSettle,
@@ -159,7 +147,6 @@ export {
   hasUnpaid,
   firstOfdDeadline,
   listAttempts,
-  type AttemptRow,
 } from './reading/device-work.js';
 export {
   findBuyers,
@@ -173,11 +160,10 @@ export {
   holdReceipt,
   refundsOf,
   type Buyer,
-  type NoticeRow,
 } from './reading/receipts.js';
 export { documentsOfShift } from './reading/shift-documents.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
-export { changeLanes, type LaneChange } from './receipts/fail-over.js';
+export { changeLanes } from './receipts/fail-over.js';
 export {
   alertOfDeadline,
   isAnyAlertDue,
@@ -187,12 +173,6 @@ export {
   type OfdAlert,
   type SentBefore,
 } from './receipts/ofd.js';
-export {
-  completeFiscalSign,
-  registerByOperator,
-  registerByProvider,
-  type NamedRegistration,
-  type ProviderRegistration,
-} from './receipts/register.js';
+export { completeFiscalSign, registerByOperator, registerByProvider } from './receipts/register.js';
 export { rejectUnsent } from './receipts/reject.js';
 export { releaseReceipt, releaseReceipts, releaseReceiptWithin, type Released } from './receipts/release.js';

@@ -10,12 +10,11 @@ export {
   readAnswer,
   readHead,
   readLimits,
-  type CallHead,
   type Frame,
 } from './frames.js';
 export { decodePublicKey, relayIdentityOf, type Hello, type LinkRefusal } from './handshake.js';
-export { LinkAgent, type LinkAgentOptions } from './link-agent.js';
+export { LinkAgent } from './link-agent.js';
 export { LinkKeyError } from './link-keys.js';
-export { readLinkUrl, type LinkTarget } from './link-url.js';
-export { RegisterLink, type RegisterLinkOptions } from './register-link.js';
-export { giveVerdict, greetRegister, type Greeting } from './relay-handshake.js';
+export { readLinkUrl } from './link-url.js';
+export { RegisterLink } from './register-link.js';
+export { giveVerdict, greetRegister } from './relay-handshake.js';

@@ -11,7 +11,6 @@ export {
   type ReadValue,
   type SplitValues,
 } from './account-fields.js';
-export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
-export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
-export { nameLookup, type NameLookup, type NameServers } from './name-lookup.js';
-export { isPublicUnicast, OutgoingGuard, OutgoingRefused, readOutgoingUrl, type UrlVerdict } from './outgoing-guard.js';
+export { addressGroup, CidrSet, parseCidr, type Cidr } from './cidr.js';
+export { GuardedFetch, guardedRequest, type GuardedAnswer } from './guarded-request.js';
+export { isPublicUnicast, OutgoingGuard, OutgoingRefused } from './outgoing-guard.js';

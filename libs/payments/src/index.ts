@@ -1,22 +1,9 @@
 export { atmosSign } from './atmos/atmos.signature.js';
 export { basicAuthorization } from './basic-auth.js';
-export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
-export {
-  decideClick,
-  type ClickAttempt,
-  type ClickDecision,
-  type ClickFacts,
-  type ClickOrder,
-} from './click/click-shop.decision.js';
-export {
-  clickAnswer,
-  clickFault,
-  readClickRequest,
-  type ClickCommand,
-  type ClickReading,
-} from './click/click-shop.wire.js';
-export { clickAuth, clickSignature } from './click/click.signature.js';
-export type { CheckoutOrder, FieldFault, ProviderDefinition } from './definition.js';
+export { decideClick, type ClickAttempt, type ClickDecision, type ClickOrder } from './click/click-shop.decision.js';
+export { clickAnswer, clickFault, readClickRequest, type ClickCommand } from './click/click-shop.wire.js';
+export { clickSignature } from './click/click.signature.js';
+export type { ProviderDefinition } from './definition.js';
 export {
   providerDocument,
   unsayable,
@@ -31,17 +18,15 @@ export type {
   InboundAnswer,
   InboundChange,
   InboundCommand,
-  InboundDecision,
   InboundRequest,
   InboundTransaction,
   TransactionProtocol,
 } from './inbound.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
-export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
-export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
+export { readMulticardCall, type MulticardCall } from './multicard/multicard.wire.js';
 export { octoSignatures } from './octo/octo.signature.js';
-export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
+export { paymeDetail, readPaymeFiscal } from './payme/payme-detail.js';
 export {
   decidePayme,
   PAYME_LIFETIME_MS,
@@ -49,7 +34,6 @@ export {
   paymeStatementEntry,
   type PaymeChange,
   type PaymeDecision,
-  type PaymeFacts,
   type PaymeTransaction,
 } from './payme/payme-merchant.decision.js';
 export {
@@ -58,9 +42,7 @@ export {
   readPaymeRequest,
   type PaymeCommand,
   type PaymeError,
-  type PaymeId,
 } from './payme/payme-merchant.wire.js';
-export { PaymeClient, PAYME_CAPABILITIES, type PaymeClientOptions } from './payme/payme.client.js';
 export { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
 export {
   FLOWS,
@@ -83,16 +65,8 @@ export {
   type StatusFacts,
 } from './port.js';
 export { DEFINITIONS, isProvider } from './registry.js';
-export {
-  costOf,
-  rankProviders,
-  unfitReason,
-  type ProviderRule,
-  type ProviderRules,
-  type RankedProviders,
-  type RoutedSale,
-} from './routing/provider-rules.js';
-export { afterCall, stateDuring, type AfterCall } from './saga/after-call.js';
+export { costOf, rankProviders, unfitReason, type ProviderRules } from './routing/provider-rules.js';
+export { afterCall, stateDuring } from './saga/after-call.js';
 export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from './saga/next-step.js';
 export {
   assertPaymentMove,
@@ -100,13 +74,11 @@ export {
   isWithoutMoney,
   PAYMENT_MOVES,
   PAYMENT_STATES,
-  type PaymentMove,
   type PaymentMover,
   type PaymentState,
 } from './saga/payment-state.js';
 export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule } from './saga/retry-schedule.js';
 export { stripeSignature } from './stripe/stripe.signature.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
-export { uzumFastPayAuth } from './uzum/uzum.signature.js';
-export { isObject, textAt, type WireObject } from './wire.js';
+export { isObject, type WireObject } from './wire.js';
 export { parseProviderHosts, PROVIDER_HOSTS, ProviderHosts } from './provider-hosts.js';

@@ -1,4 +1,4 @@
-export { Answers, ANSWERS_METADATA, Takes, TAKES_METADATA, type AnswerFacts } from './answers.js';
+export { Answers, Takes } from './answers.js';
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
 export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
@@ -7,19 +7,18 @@ export { FreshReading } from './fresh-reading.js';
 export { growingCache } from './growing-cache.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { endsWithin, Stopping } from './stopping.js';
-export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
+export { HealthModule } from './health.js';
 export { firstIdAt, newId, newIdOf, timeOfId } from './ids.js';
-export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
-export { Metrics, type MetricsText, type MetricText } from './metrics.js';
+export { createLogger, LOG_LEVELS, NestLogger, type Logger } from './logger.js';
+export { Metrics } from './metrics.js';
 export { MetricsModule } from './metrics-module.js';
 export { METRICS_SETTINGS, serveMetrics } from './metrics-server.js';
 export { redact, scrubText } from './redaction.js';
 export { untilBeat } from './beat.js';
-export { Periodic, type PeriodicWork } from './periodic.js';
+export { Periodic } from './periodic.js';
 export { runProgram } from './run-program.js';
 export {
   boolean,
-  bytesKey,
   cidrList,
   Field,
   integer,
@@ -53,15 +52,14 @@ export {
   withoutTrace,
   withTrace,
   type Span,
-  type SpanAttributes,
   type SpanOptions,
 } from './tracing/tracing.js';
-export { withinContext, workContext, type WorkContext } from './work-context.js';
+export { withinContext, workContext } from './work-context.js';
 export { StartFailure } from './start-failure.js';
-export { startThread, type ThreadOptions } from './start-thread.js';
+export { startThread } from './start-thread.js';
 export { syncFolder } from './sync-folder.js';
-export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';
-export { isSupervisor, superviseWorkers, type Supervision } from './workers/supervisor.js';
+export { STOP_GRACE_MS, stopOnSignals } from './shutdown.js';
+export { isSupervisor, superviseWorkers } from './workers/supervisor.js';
 export { shareMetrics, workerIndex } from './workers/worker.js';
 export { isError } from './redaction.js';
 export { decodeBytes } from './settings.js';

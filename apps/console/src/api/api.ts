@@ -56,11 +56,6 @@ export function api<M extends Method, P extends PathWith<M>>(
   });
 }
 
-export interface Page<T> {
-  data: T[];
-  next_cursor: string | null;
-}
-
 export type Receipt = Schema<'ReceiptView'>;
 export type Device = Schema<'DeviceView'>;
 export type UnknownCase = Schema<'UnknownView'>;

@@ -9,7 +9,6 @@ export interface Quotas {
 }
 
 export type QuotaName = keyof Quotas;
-export const QUOTA_NAMES: readonly QuotaName[] = ['receipts_per_day', 'devices', 'clients', 'storage_bytes'];
 
 /** Whatever is missing, or of another kind, is no quota. */
 export function readQuotas(stored: unknown): Quotas {
