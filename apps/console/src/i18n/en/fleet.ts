@@ -180,6 +180,7 @@ export const fleet = {
     terminal: 'Terminal, if not the register’s own',
     at: 'Registered at (Tashkent)',
     surplus: 'The surplus document',
+    ended: 'The register is gone for good: the receipt ends, and is not sent again.',
     unsettled: 'The lost request may still arrive. I have made sure that it cannot.',
     forgottenTerminal:
       'That module stood in the register after the copy of the database that was put back. I have seen the document.',

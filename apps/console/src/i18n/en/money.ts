@@ -76,7 +76,8 @@ export const money = {
         'What became of it is asked at the provider, again and again. After ten minutes a person may decide on the payment’s page.',
       manual: 'Find out at the provider what became of the money, and decide on the payment’s page.',
       money_without_receipt: 'The receipt is registered, or the money goes back.',
-      receipt_without_money: 'The money is collected, or the receipt is refunded. Where no register can refund it, decide on the payment’s page that it stays.',
+      receipt_without_money:
+        'The money is collected, or the receipt is refunded. Where no register can refund it, decide on the payment’s page that it stays.',
       charged_twice: 'The second charge is asked back; where that fails, end it on the payment’s page.',
       provider_differs: 'Compare with the provider’s cabinet, and decide on the payment’s page.',
       refund_open: 'The money is asked back until the provider gives it.',

@@ -184,6 +184,7 @@ export const fleet: FleetWords = {
     terminal: 'Terminal, agar shu kassaniki bo‘lmasa',
     at: 'Ro‘yxatga olingan (Toshkent)',
     surplus: 'Ortiqcha hujjat',
+    ended: 'Kassa endi bo‘lmaydi: chek yopiladi va qayta yuborilmaydi.',
     unsettled: 'Yo‘qolgan so‘rov hali yetib kelishi mumkin. Kelmasligiga ishonch hosil qildim.',
     forgottenTerminal: 'Bu modul tiklangan baza nusxasi olingandan keyin kassada turgan. Hujjatni o‘zim ko‘rdim.',
     decided: 'Qaror qilindi.',

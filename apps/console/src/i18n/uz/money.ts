@@ -76,7 +76,8 @@ export const money: MoneyWords = {
         'Nima bo‘lgani provayderdan qayta-qayta so‘raladi. O‘n daqiqadan keyin odam to‘lov sahifasida hal qilishi mumkin.',
       manual: 'Pul nima bo‘lganini provayderdan aniqlang va to‘lov sahifasida hal qiling.',
       money_without_receipt: 'Chek ro‘yxatdan o‘tadi yoki pul qaytadi.',
-      receipt_without_money: 'Pul yechiladi yoki chek bo‘yicha qaytarish qilinadi. Hech bir kassa qaytara olmasa, to‘lov sahifasida chek qoladi deb qaror qiling.',
+      receipt_without_money:
+        'Pul yechiladi yoki chek bo‘yicha qaytarish qilinadi. Hech bir kassa qaytara olmasa, to‘lov sahifasida chek qoladi deb qaror qiling.',
       charged_twice: 'Ikkinchi yechish qaytarib so‘raladi; bo‘lmasa, to‘lov sahifasida yakunlang.',
       provider_differs: 'Provayder kabineti bilan solishtiring va to‘lov sahifasida hal qiling.',
       refund_open: 'Provayder pulni qaytarguncha so‘raladi.',

@@ -10,7 +10,9 @@ const typed = {
 };
 
 test('registered', () => {
-  expect(decisionBody({ ...typed, at: '2026-11-22T10:00', surplusSeq: '18', confirmUnsettled: true })).toEqual({
+  expect(
+    decisionBody({ ...typed, at: '2026-11-22T10:00', surplusSeq: '18', confirmUnsettled: true, isEnded: true }),
+  ).toEqual({
     decision: 'registered',
     reason: 'seen at the register',
     receipt_seq: 17,
@@ -35,6 +37,7 @@ test('not registered', () => {
   const draft = { ...typed, decision: 'not_registered' as const, confirmTerminal: true };
   expect(decisionBody(draft)).toEqual({ decision: 'not_registered', reason: 'seen at the register' });
   expect(decisionBody({ ...draft, confirmUnsettled: true })).toMatchObject({ confirm_unsettled: true });
+  expect(decisionBody({ ...draft, isEnded: true })).toMatchObject({ send_again: false });
 });
 
 test('a duplicate names the surplus document', () => {

@@ -15,6 +15,8 @@ export interface DecisionDraft {
   surplusSeq: string;
   surplusSign: string;
   surplusLink: string;
+  /** Its register is gone for good: it is not sent again. */
+  isEnded: boolean;
   confirmUnsettled: boolean;
   confirmTerminal: boolean;
 }
@@ -30,6 +32,7 @@ export const EMPTY_DECISION: DecisionDraft = {
   surplusSeq: '',
   surplusSign: '',
   surplusLink: '',
+  isEnded: false,
   confirmUnsettled: false,
   confirmTerminal: false,
 };
@@ -38,7 +41,11 @@ export const EMPTY_DECISION: DecisionDraft = {
 export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
   const { decision, reason } = draft;
   if (decision === 'not_registered') {
-    return { decision, reason, ...(draft.confirmUnsettled && { confirm_unsettled: true }) };
+    return {
+      ...{ decision, reason },
+      ...(draft.isEnded && { send_again: false }),
+      ...(draft.confirmUnsettled && { confirm_unsettled: true }),
+    };
   }
   const at = inputToInstant(draft.at);
   return {
