@@ -33,9 +33,9 @@ const REASONS = {
     'The module’s life is over: all shifts are used. Replace the fiscal module.',
   ],
   reason_sums_full: [
-    'Накопленные суммы модуля достигли предела. Замените фискальный модуль.',
-    'Modulning jamlangan summalari chegaraga yetdi. Fiskal modulni almashtiring.',
-    'The module’s accumulated sums have reached their limit. Replace the fiscal module.',
+    'Сумма документа не помещается в накопленные суммы модуля: проверьте её. Если так с каждым чеком, замените фискальный модуль.',
+    'Hujjat summasi modulning jamlangan summalariga sig‘maydi: uni tekshiring. Har bir chekda shunday bo‘lsa, fiskal modulni almashtiring.',
+    'The sum does not fit into the module’s accumulated sums: check it. If that is so with every receipt, replace the fiscal module.',
   ],
   reason_clock_behind: [
     'Часы кассы отстают от последнего чека: исправьте время.',
