@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { FROM_COPY, UNPROVEN_ATTEMPT, type Prisma } from '#database';
+import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT } from '#database';
 import {
   readProfile,
   type Baseline,
@@ -26,7 +26,7 @@ export interface LockedAttempt {
   outcome: Record<string, unknown> | null;
   /** The lane has not yet waited out a request that may be asleep. */
   mustSettle: boolean;
-  /** Its last request may still be asleep: it was parked less than the register's settle time ago. */
+  /** A request of its receipt may still be asleep: it was parked less than the register's settle time ago, or another attempt without proof was. */
   isFresh: boolean;
   receiptStatus: ReceiptStatus;
   receiptType: ReceiptType;
@@ -42,6 +42,7 @@ export interface LockedAttempt {
 
 /** A relay may repeat a request for so long after it was last sure of its lane (lane-timing.ts of the relay). */
 const REPEATED_UNTIL_MS = 15_000;
+const PARKED_AGO_MS = Prisma.sql`(extract(epoch FROM now() - a.closed_at) * 1000)::float8`;
 
 interface AttemptRow {
   id: string;
@@ -71,7 +72,7 @@ export class OperatorRepository {
   async lockAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<LockedAttempt | null> {
     const [attempt] = await tx.$queryRaw<AttemptRow[]>`
       SELECT a.id, a.receipt_id, a.device_id, a.state, a.created_at, a.baseline, a.outcome,
-             (extract(epoch FROM now() - a.closed_at) * 1000)::float8 AS parked_ago_ms
+             ${PARKED_AGO_MS} AS parked_ago_ms
         FROM attempts a
        WHERE a.id = ${attemptId}
          AND EXISTS (SELECT FROM receipts r WHERE r.id = a.receipt_id AND r.merchant_id = ${merchantId})
@@ -84,8 +85,9 @@ export class OperatorRepository {
       SELECT d.terminal_id, d.profile, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
-    const earlier = await tx.$queryRaw<{ baseline: Baseline }[]>`
-      SELECT a.baseline FROM attempts a
+    const quietMs = Math.max(readProfile(device?.profile).settleMs, REPEATED_UNTIL_MS);
+    const earlier = await tx.$queryRaw<Pick<AttemptRow, 'baseline' | 'parked_ago_ms'>[]>`
+      SELECT a.baseline, ${PARKED_AGO_MS} AS parked_ago_ms FROM attempts a
        WHERE a.receipt_id = ${attempt.receipt_id} AND a.id <> ${attemptId} AND ${UNPROVEN_ATTEMPT}`;
     const others = await tx.$queryRaw<{ id: string; terminal_id: string }[]>`
       SELECT d.id, d.terminal_id FROM restore_checks c JOIN devices d ON d.id = c.device_id
@@ -101,7 +103,7 @@ export class OperatorRepository {
       reading: readingIn(attempt.outcome),
       outcome: attempt.outcome,
       mustSettle: device?.must_settle ?? false,
-      isFresh: (attempt.parked_ago_ms ?? 0) < Math.max(readProfile(device?.profile).settleMs, REPEATED_UNTIL_MS),
+      isFresh: [attempt, ...earlier].some(({ parked_ago_ms: ago }) => (ago ?? 0) < quietMs),
       receiptStatus: receipt.status,
       receiptType: receipt.type,
       deviceTerminalId: device?.terminal_id ?? null,

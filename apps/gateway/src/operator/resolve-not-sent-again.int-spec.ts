@@ -1,5 +1,6 @@
 // Promise: what a register that is gone was asked for can be ended by a person, once, on record, and not while it may still arrive there.
 import 'reflect-metadata';
+import { newId } from '#runtime';
 import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
 
 const SIGN = '012345678901';
@@ -30,6 +31,18 @@ const ended = { ...notRegistered, send_again: false };
 const parkedAgo = (attemptId: string, seconds: number): Promise<number> =>
   fixture.prisma.$executeRaw`
     UPDATE attempts SET closed_at = now() - make_interval(secs => ${seconds}::int4) WHERE id = ${attemptId}`;
+
+/** It was sent once more, and no answer came. */
+async function parkedAgain({ attemptId, receiptId }: TestAttempt): Promise<string> {
+  const id = newId('att');
+  for (const status of ['sending', 'unknown'] as const)
+    await fixture.prisma.receipt.update({ where: { id: receiptId }, data: { status } });
+  await fixture.prisma.$executeRaw`
+    INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at)
+    SELECT ${id}, receipt_id, device_id, number + 1, 'unknown', baseline, request, relay_id, now()
+      FROM attempts WHERE id = ${attemptId}`;
+  return id;
+}
 
 test('it ends as rejected, in no lane any more, by the word of an operator', async () => {
   const attempt = await fixture.createAttempt();
@@ -70,6 +83,17 @@ test('also what a person had sent again, and waits for a register that is gone; 
   const answer = await resolve(attempt.attemptId, ended);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   expect((await fixture.audited(attempt.attemptId)).length).toBe(2);
+});
+
+test('nor by way of an earlier attempt, while a later one may still arrive there', async () => {
+  const earlier = await fixture.createAttempt();
+  await resolve(earlier.attemptId, notRegistered);
+  await parkedAgo(earlier.attemptId, 3_600);
+  const later = await parkedAgain(earlier);
+  expect((await resolve(later, notRegistered)).body.receipt.status).toBe('accepted');
+  expect((await resolve(earlier.attemptId, ended)).body.code).toBe('lane_unsettled');
+  await parkedAgo(later, 121);
+  expect((await resolve(earlier.attemptId, ended)).body.receipt.status).toBe('rejected');
 });
 
 test('send_again belongs to no other decision', async () => {
