@@ -49,6 +49,15 @@ describe('settling and waiting', () => {
     expect(within(await waitMs(rows.others), 4_000, 5_000)).toBe(true);
   });
 
+  test('a refusal that is noted in the future, by a clock that has been set back since, is none: it is asked anew', async () => {
+    const attempt = await rows.createOpenAttempt();
+    await rows.ours.noteRefusal(attempt, { refused: 'F-001' });
+    const refusedAgoMs = async () => (await rows.ours.read(rows.deviceId, 1))?.openAttempt?.refusedAgoMs;
+    expect(within((await refusedAgoMs()) ?? -1, 0, 10_000)).toBe(true);
+    await rows.passTime(-3_600_000);
+    expect(await refusedAgoMs()).toBeNull();
+  });
+
   test('a reading is kept with the calibration; a device becomes shared once', async () => {
     const calibration = { sequenceOffset: 1, tiyinPerUnit: 100 };
     await rows.ours.saveReading(rows.deviceId, BASELINE, calibration);

@@ -202,7 +202,8 @@ function openAttemptOf(row: AttemptRow): OpenAttempt {
     document: row.document,
     createdAt: new Date(row.created_ms),
     ageMs: row.age_ms,
-    refusedAgoMs: row.refused_ago_ms,
+    // One in the future was noted by a clock that has been set back since: how long ago is not known, and the settle time begins anew.
+    refusedAgoMs: (row.refused_ago_ms ?? -1) < 0 ? null : row.refused_ago_ms,
     traceParent: row.trace_parent,
   };
 }
