@@ -26,8 +26,11 @@ export interface LockedAttempt {
   outcome: Record<string, unknown> | null;
   /** The lane has not yet waited out a request that may be asleep. */
   mustSettle: boolean;
-  /** A request of its receipt may still be asleep: it was parked less than the register's settle time ago, or another attempt without proof was. */
-  isFresh: boolean;
+  /**
+   * A request of its receipt, of this attempt or of another without proof, may still be asleep: since it was parked the register has not yet answered for
+   * its settle time. A phone falls asleep with a request in its backlog, and works it off when it wakes.
+   */
+  mayBeAsleep: boolean;
   receiptStatus: ReceiptStatus;
   receiptType: ReceiptType;
   deviceTerminalId: string | null;
@@ -42,7 +45,10 @@ export interface LockedAttempt {
 
 /** A relay may repeat a request for so long after it was last sure of its lane (lane-timing.ts of the relay). */
 const REPEATED_UNTIL_MS = 15_000;
-const PARKED_AGO_MS = Prisma.sql`(extract(epoch FROM now() - a.closed_at) * 1000)::float8`;
+/** To the last answer of its device; null: that does not answer, or is not the register that it was. */
+const PARKED_BEFORE_ANSWER_MS = Prisma.sql`
+  (SELECT (extract(epoch FROM d.last_seen_at - greatest(a.closed_at, d.state_since)) * 1000)::float8 FROM devices d
+    WHERE d.id = a.device_id AND d.poll_failures = 0 AND d.state IN ('online', 'degraded', 'blocked', 'expired'))`;
 
 interface AttemptRow {
   id: string;
@@ -50,7 +56,7 @@ interface AttemptRow {
   device_id: string;
   state: AttemptState;
   created_at: Date;
-  parked_ago_ms: number | null;
+  answered_ms: number | null;
   baseline: Baseline;
   outcome: Record<string, unknown> | null;
 }
@@ -72,7 +78,7 @@ export class OperatorRepository {
   async lockAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<LockedAttempt | null> {
     const [attempt] = await tx.$queryRaw<AttemptRow[]>`
       SELECT a.id, a.receipt_id, a.device_id, a.state, a.created_at, a.baseline, a.outcome,
-             ${PARKED_AGO_MS} AS parked_ago_ms
+             ${PARKED_BEFORE_ANSWER_MS} AS answered_ms
         FROM attempts a
        WHERE a.id = ${attemptId}
          AND EXISTS (SELECT FROM receipts r WHERE r.id = a.receipt_id AND r.merchant_id = ${merchantId})
@@ -86,8 +92,8 @@ export class OperatorRepository {
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
     const quietMs = Math.max(readProfile(device?.profile).settleMs, REPEATED_UNTIL_MS);
-    const earlier = await tx.$queryRaw<Pick<AttemptRow, 'baseline' | 'parked_ago_ms'>[]>`
-      SELECT a.baseline, ${PARKED_AGO_MS} AS parked_ago_ms FROM attempts a
+    const earlier = await tx.$queryRaw<Pick<AttemptRow, 'baseline' | 'answered_ms'>[]>`
+      SELECT a.baseline, ${PARKED_BEFORE_ANSWER_MS} AS answered_ms FROM attempts a
        WHERE a.receipt_id = ${attempt.receipt_id} AND a.id <> ${attemptId} AND ${UNPROVEN_ATTEMPT}`;
     const others = await tx.$queryRaw<{ id: string; terminal_id: string }[]>`
       SELECT d.id, d.terminal_id FROM restore_checks c JOIN devices d ON d.id = c.device_id
@@ -103,7 +109,7 @@ export class OperatorRepository {
       reading: readingIn(attempt.outcome),
       outcome: attempt.outcome,
       mustSettle: device?.must_settle ?? false,
-      isFresh: [attempt, ...earlier].some(({ parked_ago_ms: ago }) => (ago ?? 0) < quietMs),
+      mayBeAsleep: [attempt, ...earlier].some(({ answered_ms: answeredMs }) => (answeredMs ?? 0) < quietMs),
       receiptStatus: receipt.status,
       receiptType: receipt.type,
       deviceTerminalId: device?.terminal_id ?? null,

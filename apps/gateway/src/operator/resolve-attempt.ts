@@ -240,14 +240,16 @@ function waitsToBeSentAgain({ state, receiptStatus, outcome }: LockedAttempt): b
  * there is one nothing sleeps any more. What is not sent again has no key that would meet it, on whatever register.
  */
 function refuseWhileUnsettled(
-  { baseline, reading, mustSettle, isFresh }: LockedAttempt,
+  { baseline, reading, mustSettle, mayBeAsleep }: LockedAttempt,
   { confirmUnsettled, sendsAgain }: { confirmUnsettled: boolean; sendsAgain: boolean },
 ): void {
   const mayMeetIt = baseline.journalId === null && reading === null && mustSettle;
-  if (confirmUnsettled || !(mayMeetIt || (!sendsAgain && isFresh))) return;
-  const detail =
-    'The lost request may still reach the register, and sending again would register twice. Decide when the lane has ' +
-    'settled, or answer for it with confirm_unsettled.';
+  if (confirmUnsettled || !(mayMeetIt || (!sendsAgain && mayBeAsleep))) return;
+  const detail = sendsAgain
+    ? 'The lost request may still reach the register, and sending again would register twice. Decide when the lane has ' +
+      'settled, or answer for it with confirm_unsettled.'
+    : 'The lost request may still reach the register, which would register what has been rejected. Decide when it has answered for its ' +
+      'settle time, or answer for it with confirm_unsettled: it is gone for good.';
   throw new Problem('lane_unsettled', detail);
 }
 

@@ -1,5 +1,6 @@
 // Promise: what a register that is gone was asked for can be ended by a person, once, on record, and not while it may still arrive there.
 import 'reflect-metadata';
+import { Prisma } from '#database';
 import { newId } from '#runtime';
 import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
 
@@ -28,9 +29,14 @@ const registered = ({ terminalId }: TestAttempt, more: Record<string, unknown> =
 
 const notRegistered = { decision: 'not_registered', reason: REASON };
 const ended = { ...notRegistered, send_again: false };
-const parkedAgo = (attemptId: string, seconds: number): Promise<number> =>
-  fixture.prisma.$executeRaw`
+/** Its register has answered all the time. */
+async function parkedAgo(attemptId: string, seconds: number): Promise<void> {
+  await fixture.prisma.$executeRaw`
     UPDATE attempts SET closed_at = now() - make_interval(secs => ${seconds}::int4) WHERE id = ${attemptId}`;
+  await fixture.prisma.$executeRaw`
+    UPDATE devices SET last_seen_at = now(), state_since = now() - interval '1 day'
+     WHERE id = (SELECT device_id FROM attempts WHERE id = ${attemptId})`;
+}
 
 /** It was sent once more, and no answer came. */
 async function parkedAgain({ attemptId, receiptId }: TestAttempt): Promise<string> {
@@ -83,6 +89,21 @@ test('also what a person had sent again, and waits for a register that is gone; 
   const answer = await resolve(attempt.attemptId, ended);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   expect((await fixture.audited(attempt.attemptId)).length).toBe(2);
+});
+
+test.each([
+  ['has never answered', Prisma.sql`last_seen_at = NULL`],
+  ['has been silent since', Prisma.sql`last_seen_at = now() - interval '59 min', state = 'unreachable'`],
+  ['does not answer at this moment', Prisma.sql`poll_failures = 1`],
+  ['has come back just now', Prisma.sql`state_since = now() - interval '1 min'`],
+  ['is another one by now', Prisma.sql`state = 'replaced'`],
+])('nor by the clock alone: a register that %s may be asleep with it', async (_what, change) => {
+  const attempt = await fixture.createAttempt({ baseline: { journalId: 'jrn-1' } });
+  await parkedAgo(attempt.attemptId, 3_600);
+  await fixture.prisma.$executeRaw`UPDATE devices SET ${change} WHERE id = ${attempt.deviceId}`;
+  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('lane_unsettled');
+  const confirmed = await resolve(attempt.attemptId, { ...ended, confirm_unsettled: true });
+  expect([confirmed.status, confirmed.body.receipt.status]).toEqual([200, 'rejected']);
 });
 
 test('nor by way of an earlier attempt, while a later one may still arrive there', async () => {
