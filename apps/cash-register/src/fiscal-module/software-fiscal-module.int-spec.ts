@@ -19,6 +19,7 @@ import {
   type RegisterOutcome,
   type Registration,
 } from '#fiscal-module';
+import { ModuleStore } from './module-store.js';
 import { SoftwareFiscalModule, type SoftwareModuleOptions } from './software-fiscal-module.js';
 
 function replacedBy(payload: string, seq: number): string {
@@ -142,6 +143,20 @@ describe('the software fiscal module', () => {
     expect(await recording.register(wide)).toMatchObject({ kind: 'registered', registration: { seq: 1 } });
     recording.restart();
     expect(await recording.register(documentOf())).toMatchObject({ registration: { seq: 2 } });
+  });
+
+  test('a full disk of which nothing could be read back is no refusal: whether it was registered is not known', async () => {
+    start();
+    await recording.software.openShift();
+    const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    const unread = jest.spyOn(ModuleStore.prototype, 'readState').mockImplementationOnce(() => {
+      throw full;
+    });
+    const failing = recording.register(documentOf(), () => {
+      throw full;
+    });
+    await expect(failing).rejects.toBe(full);
+    unread.mockRestore();
   });
 
   describe('a payment that is not what the document comes to', () => {

@@ -250,13 +250,14 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     return result;
   }
 
-  /** Every operation writes its time: where what was read back has the one of before, nothing was done, which the caller may know. */
+  /** Every operation writes its time: where the state was read back, and has the one of before, nothing was done, which the caller may know. */
   private unlessDiskIsFull<T>(act: () => T): T | port.ModuleRefusal {
-    const { lastOperationMs } = this.state;
+    const before = this.state;
     try {
       return act();
     } catch (error) {
-      if (!isDiskFull(error) || this.state.lastOperationMs !== lastOperationMs) throw error;
+      const isReadBack = this.state !== before;
+      if (!isDiskFull(error) || !isReadBack || this.state.lastOperationMs !== before.lastOperationMs) throw error;
       this.options.onFault?.(error);
       return refusal('disk_full');
     }
