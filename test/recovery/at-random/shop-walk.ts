@@ -212,7 +212,8 @@ export class ShopWalk {
   }
 
   /**
-   * Of what is unknown, by what the registers' journals really have; what is refused stays.
+   * Of what is unknown, or was sent again by a person and waits, by what the registers' journals really have; what is refused stays. What none has is sent again, or
+   * ended.
    *
    * @param mayConfirm nothing that was sent can be on its way any more: a lane that has nothing to send does not settle by itself
    */
@@ -220,13 +221,20 @@ export class ShopWalk {
     const { rows } = await this.shop.rows.sql.query<{ attempt: string; receipt: string; type: string }>(
       `SELECT DISTINCT ON (r.id) a.id AS attempt, r.id AS receipt, r.type::text
          FROM receipts r JOIN attempts a ON a.receipt_id = r.id
-        WHERE r.status = 'unknown' AND a.state = 'unknown' ORDER BY r.id, a.number DESC`,
+        WHERE (r.status = 'unknown' AND a.state = 'unknown')
+           OR (r.status = 'accepted' AND a.state = 'not_registered' AND a.outcome -> 'resolution' IS NOT NULL)
+        ORDER BY r.id, a.number DESC`,
     );
     for (const { attempt, receipt, type } of rows) {
       const document = this.shop.judge.documentOf(receipt);
       const decision = document
         ? ({ kind: 'registered', reason: 'seen', claim: claimOf(document, type), confirmTerminal: true } as const)
-        : ({ kind: 'not_registered', reason: 'not seen', confirmUnsettled: mayConfirm, sendsAgain: true } as const);
+        : ({
+            kind: 'not_registered',
+            reason: 'not seen',
+            confirmUnsettled: mayConfirm,
+            sendsAgain: this.shop.chance.happens(0.5),
+          } as const);
       const command = { caller: CALLER, attemptId: attempt, decision, evidence: GROUNDS.evidence };
       const said = await answerOf(() => this.shop.app.get(ResolveAttempt).execute(command));
       this.note(`${receipt} decided as ${decision.kind}: ${said}`);

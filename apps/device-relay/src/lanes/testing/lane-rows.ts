@@ -181,7 +181,7 @@ export class LaneRows {
     await this.sql.query(`
       UPDATE lanes SET due_at = due_at - ${ago}, settle_until = settle_until - ${ago}, updated_at = updated_at - ${ago};
       UPDATE receipts SET updated_at = updated_at - ${ago}, dispatch_before = dispatch_before - ${ago};
-      UPDATE attempts SET created_at = created_at - ${ago};
+      UPDATE attempts SET created_at = created_at - ${ago}, closed_at = closed_at - ${ago};
       UPDATE attempts SET outcome = jsonb_set(outcome, '{refused_at}', to_jsonb((outcome ->> 'refused_at')::timestamptz - ${ago}))
        WHERE outcome ->> 'refused_at' IS NOT NULL`);
   }
