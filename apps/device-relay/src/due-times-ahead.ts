@@ -3,6 +3,9 @@ import { waitAnew } from '#ledger';
 import type { Logger } from '#runtime';
 import type { SqlNow } from './database-now.js';
 
+/** A statement for a whole fleet would end at its time limit, and again a minute later. */
+const MOST_AT_ONCE = 5_000;
+
 export interface LongestWaits {
   /** The longest time from one poll to the next, and the longest lease of one. */
   pollMs: number;
@@ -34,11 +37,18 @@ export class DueTimesAhead {
     this.logger.warn(found, 'the clock of the database went back: what it had put off too far is due again');
   }
 
+  private async dueNow(column: Prisma.Sql, longestMs: number): Promise<number> {
+    let all = 0;
+    for (let found = MOST_AT_ONCE; found === MOST_AT_ONCE; all += found)
+      found = await this.someDueNow(column, longestMs);
+    return all;
+  }
+
   /** By the index of the column, from its end. What a relay writes at this moment is not waited for. */
-  private dueNow(column: Prisma.Sql, longestMs: number): Promise<number> {
+  private someDueNow(column: Prisma.Sql, longestMs: number): Promise<number> {
     return this.prisma.$executeRaw`
       UPDATE devices SET ${column} = ${this.now()}
        WHERE id IN (SELECT id FROM devices WHERE deleted_at IS NULL AND ${column} > ${this.now()} + make_interval(secs => ${longestMs / 1_000})
-                       FOR NO KEY UPDATE SKIP LOCKED)`;
+                       LIMIT ${MOST_AT_ONCE}::int4 FOR NO KEY UPDATE SKIP LOCKED)`;
   }
 }

@@ -1,2 +1,2 @@
--- What waits for a person, or may by now: few of all payments, counted by every scrape of the metrics.
-CREATE INDEX CONCURRENTLY "payments_for_person" ON "payments"("id") WHERE (awaits_operator OR (discrepancy IS NOT NULL) OR (state = ANY (ARRAY['manual'::payment_state, 'authorize_unknown'::payment_state, 'capture_unknown'::payment_state, 'void_unknown'::payment_state, 'refund_unknown'::payment_state])));
+-- What waits for a person, or may by now, but for sandboxes, where a value forces it: few of all payments, counted by every scrape of the metrics.
+CREATE INDEX CONCURRENTLY "payments_for_person" ON "payments"("id") WHERE ((NOT starts_with(id, 'pay_test_'::text)) AND (awaits_operator OR (discrepancy IS NOT NULL) OR (state = ANY (ARRAY['manual'::payment_state, 'authorize_unknown'::payment_state, 'capture_unknown'::payment_state, 'void_unknown'::payment_state, 'refund_unknown'::payment_state]))));

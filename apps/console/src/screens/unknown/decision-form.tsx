@@ -1,6 +1,5 @@
 import type { FormEvent, ReactElement } from 'react';
 import { api, type UnknownCase } from '../../api/api.js';
-import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, RadioField, TextArea, TextField } from '../../ui/field.js';
@@ -51,9 +50,13 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
         <SurplusFields draft={draft} change={change} problem={decide.error} />
       )}
       {draft.decision === 'not_registered' && (
-        <CheckField label={words.ended} checked={draft.isEnded} onValue={(isEnded) => change({ isEnded })} />
+        <CheckField
+          label={words.ended}
+          checked={draft.isEnded}
+          onValue={(isEnded) => change({ isEnded, confirmUnsettled: false })}
+        />
       )}
-      {draft.decision === 'not_registered' && mayBeUnsettled(one, draft, decide.error) && (
+      {draft.decision === 'not_registered' && (one.attempt.unsettled || draft.isEnded) && (
         <CheckField
           label={words.unsettled}
           checked={draft.confirmUnsettled}
@@ -77,11 +80,6 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
       </div>
     </form>
   );
-}
-
-/** What is not sent again has no key that would meet the lost request: the gateway says so where it is too early. */
-function mayBeUnsettled({ attempt }: UnknownCase, { confirmUnsettled }: DecisionDraft, problem: unknown): boolean {
-  return attempt.unsettled || confirmUnsettled || (problem instanceof ApiProblem && problem.code === 'lane_unsettled');
 }
 
 /** The gateway names the field where it can help: after a restore alone. */
