@@ -51,8 +51,6 @@ export const LEDGER_READERS = /** @type {Readonly<Record<string, string>>} */ ({
   'apps/gateway/src/payments/several-receipts.ts': 'the further receipts of a payment, as a part of its statements',
   'apps/gateway/src/programs/cli/doctor/check-database.ts':
     'how many lanes there are, beside the settings of the server',
-  'apps/gateway/src/programs/cli/doctor/check-work.ts':
-    'payments that wait for a person, among the counts of the doctor',
   'apps/gateway/src/receipts/documents/read-shown-receipt.ts':
     'what a receipt shows: the merchant, the place and the sale or its refunds',
   'apps/gateway/src/receipts/reports/reconciliation.ts': 'own sums of a shift against those of its Z report',

@@ -197,6 +197,16 @@ describe('partners fail', () => {
     receiver.answer = (_received, response) => void response.writeHead(204).end();
   });
 
+  test('a provider has a payment handled by its people', async () => {
+    const paid = await rig.pay({ provider: 'multicard', token: 'token-0001' });
+    expect(paid).toMatchObject({ status: 'captured' });
+    // As the status of a provider that says so leaves it.
+    await alerts?.become(['PaymentsForPerson'], () =>
+      sql(system.database, `UPDATE payments SET discrepancy = '{"provider": "manual"}' WHERE id = $1`, [paid?.id]),
+    );
+    await sql(system.database, 'UPDATE payments SET discrepancy = NULL WHERE id = $1', [paid?.id]);
+  });
+
   test('a payment provider answers nothing', async () => {
     const pay = (): Promise<unknown> => rig.pay({ provider: 'multicard', token: 'token-0001' });
     await alerts?.become(['ProviderFailing'], () => rig.faults([{ fault: 'drop_before', rate: 1 }]), pay);

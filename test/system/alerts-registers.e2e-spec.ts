@@ -105,6 +105,19 @@ test('the registers hang while much is sold: lanes wait, then all of it is regis
   );
 });
 
+test('the clock of a register is an hour ahead', async () => {
+  if (!alerts) return;
+  const { client, merchant } = shop;
+  const register = { registerUrls: [merchant.tills[0]?.registerUrl ?? ''], registerApiKey: system.registerApiKey };
+  const sell = async (): Promise<void> => {
+    expect((await client.post('/v1/receipts', client.saleOf(0), { prefer: 'wait=30' })).status).toBe(201);
+  };
+  await alerts.become(['DeviceClockApart'], async () => {
+    await setFaults(register, [{ fault: 'clock_jump', delay_ms: 3_600_000 }]);
+    await sell();
+  });
+});
+
 test('the OFD is away, and a shop with documents that it has not got goes dark in the middle of a sale', async () => {
   if (!alerts) return;
   const { client, merchant } = shop;
