@@ -129,6 +129,14 @@ describeInBrowser('lists and details of the console', () => {
     }
     await search(String(body.receipt_url));
     await page.waitForURL(new RegExp(`/receipts/${receipt}$`));
+    // A shop may number its own sales so.
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).fill('UZ230700000042-4711');
+    expect(await page.getByRole('option').allInnerTexts()).toEqual([
+      'Find receipt 4711 of terminal UZ230700000042',
+      'Find receipts with your number UZ230700000042-4711',
+    ]);
+    await page.keyboard.press('Escape');
 
     await visitor.open('/receipts');
     await page.getByRole('button', { name: 'Filters' }).click();

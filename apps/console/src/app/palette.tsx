@@ -93,14 +93,16 @@ function useCommands(typed: string): Command[] {
     if (inHand?.kind === 'receipt') {
       const run = (): void => void navigate({ to: '/receipts/$id', params: { id: inHand.id } });
       found.push({ key: 'receipt', label: palette.receiptById(inHand.id), run });
-    } else if (inHand !== null) {
-      const { kind: _kind, ...search } = inHand;
-      const run = (): void => void navigate({ to: '/receipts', search });
-      found.push({ key: 'document', label: palette.receiptByDocument(search.terminal_id, search.receipt_seq), run });
     } else if (DEVICE_ID.test(typed)) {
       const run = (): void => void navigate({ to: '/registers/$id', params: { id: typed } });
       found.push({ key: 'register', label: palette.registerById(typed), run });
     } else if (typed !== '') {
+      if (inHand !== null) {
+        const { kind: _kind, ...search } = inHand;
+        const run = (): void => void navigate({ to: '/receipts', search });
+        found.push({ key: 'document', label: palette.receiptByDocument(search.terminal_id, search.receipt_seq), run });
+      }
+      // Also what looks like a document: a shop may number its sales by terminal.
       const run = (): void => void navigate({ to: '/receipts', search: { external_id: typed } });
       found.push({ key: 'own-number', label: palette.receiptByOwnNumber(typed), run });
     }
