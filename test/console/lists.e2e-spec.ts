@@ -174,6 +174,7 @@ describeInBrowser('lists and details of the console', () => {
     await page.getByLabel('Name, terminal or shop').fill('ENTRANCE');
     await page.keyboard.press('Enter');
     await page.waitForURL(/q=ENTRANCE/);
+    expect(await page.evaluate('document.activeElement.type')).toBe('search');
     const tiles = page.locator('.tile-link');
     const shown = (count: number) =>
       until(

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useEffect, useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
@@ -72,7 +72,7 @@ function Registers(): ReactElement {
       </PageHead>
       <Views shown="list" />
       <div className="search-form">
-        <Search key={q ?? ''} shown={q ?? ''} onSearch={(text) => filter({ q: text })} />
+        <Search shown={q ?? ''} onSearch={(text) => filter({ q: text })} />
         <SelectField
           label={fleet.register.state}
           value={state ?? ''}
@@ -110,6 +110,8 @@ function inState(state: string | undefined): { state?: string; attention?: 'true
 function Search({ shown, onSearch }: { shown: string; onSearch: (text: string) => void }): ReactElement {
   const { fleet, action } = useWords();
   const [typed, setTyped] = useState(shown);
+  // The address may change beside the field. It stays the same field: who has searched by keyboard is still in it.
+  useEffect(() => setTyped(shown), [shown]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onSearch(typed.trim());
