@@ -197,6 +197,15 @@ describeInBrowser('lists and details of the console', () => {
     await visitor.open('/overview');
     const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Registers that need attention' }) });
     await card.getByText('Blocked').waitFor();
+    // Registers that are switched off sell nothing, and nothing is to be done for them.
+    await sql(rig.system.database, `UPDATE devices SET state = 'disabled' WHERE id IN ($1, $2)`, [
+      first?.id,
+      second?.id,
+    ]);
+    await visitor.open('/overview');
+    await card.getByText('None does.').waitFor();
+    await sql(rig.system.database, `UPDATE devices SET state = 'online' WHERE id = $1`, [first?.id]);
+    await sql(rig.system.database, `UPDATE devices SET state = 'blocked' WHERE id = $1`, [second?.id]);
     await visitor.open('/registers?state=attention');
     await shown(1);
     expect(await page.getByLabel('State').inputValue()).toBe('attention');

@@ -27,7 +27,7 @@ export const overviewWords = {
     noSpeed: 'Nothing was registered.',
     ms: (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`),
     inTrouble: 'Registers that need attention',
-    noneInTrouble: 'Every register sells.',
+    noneInTrouble: 'None does.',
     due: 'Runs out next',
     noneDue: 'Nothing runs out soon.',
     kinds: {

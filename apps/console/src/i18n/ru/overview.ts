@@ -27,7 +27,7 @@ export const overviewWords: OverviewWords = {
     noSpeed: 'Ничего не зарегистрировано.',
     ms: (ms) => (ms < 1_000 ? `${ms} мс` : `${(ms / 1_000).toFixed(1).replace('.', ',')} с`),
     inTrouble: 'Кассы, требующие внимания',
-    noneInTrouble: 'Все кассы продают.',
+    noneInTrouble: 'Таких нет.',
     due: 'Скоро закончится',
     noneDue: 'Скоро ничего не заканчивается.',
     kinds: {

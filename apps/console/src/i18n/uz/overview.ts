@@ -32,7 +32,7 @@ export const overviewWords: OverviewWords = {
     noSpeed: 'Hech narsa ro‘yxatga olinmagan.',
     ms: (ms) => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1).replace('.', ',')} s`),
     inTrouble: 'E’tibor talab qiladigan kassalar',
-    noneInTrouble: 'Hamma kassa sotmoqda.',
+    noneInTrouble: 'Bundaylari yo‘q.',
     due: 'Tez orada tugaydi',
     noneDue: 'Yaqin orada tugaydigani yo‘q.',
     kinds: {
