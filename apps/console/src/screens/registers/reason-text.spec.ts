@@ -5,6 +5,8 @@ test.each([
   ['GET /status: timeout', 'Касса не ответила на /status: не ответила вовремя'],
   ['GET /fm/info: ECONNREFUSED', 'Касса не ответила на /fm/info: отказала в соединении'],
   ['E-001: the register is not activated', 'E-001: касса не активирована'],
+  ['F-003: the memory is full, 858 documents are unsent', 'F-003: память заполнена документами, не переданными в ОФД'],
+  ['E-016: another terminal, 5 of them', 'E-016: another terminal, 5 of them'],
   [
     'left open by a process that is gone; could not be resolved in time',
     'программа остановилась, не дождавшись ответа; выяснить за отведённое время не удалось',
