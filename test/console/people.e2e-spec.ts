@@ -188,6 +188,42 @@ describeInBrowser('people before the console', () => {
     await second.page.close();
   });
 
+  test('what waited for a login is not done at another merchant, where the one of the tab was lost meanwhile', async () => {
+    const email = 'two-shops@shop.uz';
+    const person = await ConsolePerson.come(rig, prisma, email);
+    await person.accept(await inviteByCommand(rig, email, 'owner'), 'Of two shops');
+    const { merchantId: second } = await rig.system.addMerchant();
+    await prisma.$executeRaw`
+      INSERT INTO memberships (id, user_id, merchant_id, role) SELECT 'mem_second', id, ${second}, 'owner' FROM users WHERE email = ${email}`;
+    const beside = await person.visitor.newTab();
+    const { page } = person;
+    await person.visitor.open('/webhooks');
+    await beside.open('/receipts');
+    await page.getByRole('button', { name: 'Add an endpoint' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add an endpoint' });
+    await dialog.getByLabel('Address').fill('http://127.0.0.1:9/of-the-first');
+    await prisma.$executeRaw`
+      UPDATE user_sessions SET revoked_at = now() WHERE user_id = (SELECT id FROM users WHERE email = ${email})`;
+    await until(
+      'the session has ended',
+      () => page.evaluate(async () => (await fetch('/v1/me')).status),
+      (status) => status === 401,
+    );
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('The session has ended.').waitFor();
+    await prisma.$executeRaw`
+      DELETE FROM memberships WHERE merchant_id = ${rig.system.merchant.merchantId} AND user_id = (SELECT id FROM users WHERE email = ${email})`;
+    await beside.page.evaluate(
+      `fetch('/auth/login', { method: 'POST', headers: { 'content-type': 'application/json', 'fgw-console': '1' }, body: ${JSON.stringify(
+        JSON.stringify({ email, password: PASSWORD, code: await person.code() }),
+      )} }).then((answer) => { if (!answer.ok) throw new Error(String(answer.status)); })`,
+    );
+    await page.evaluate(`dispatchEvent(new Event('focus'))`);
+    await page.waitForURL(({ pathname }) => !pathname.endsWith('/webhooks'));
+    expect(await prisma.webhookEndpoint.count({ where: { merchantId: second } })).toBe(0);
+    await person.visitor.end();
+  });
+
   test('two tabs stay at two merchants: none goes on at the one that was chosen in the other', async () => {
     const email = 'two-tabs@platform.uz';
     const admin = await ConsolePerson.come(rig, prisma, email);

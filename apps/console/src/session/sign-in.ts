@@ -81,14 +81,27 @@ async function credentialOf(ask: () => Promise<Credential | null>): Promise<Cred
 /** Who is here, in the merchant that this tab shows, or else the one that was chosen last; null when no session is. */
 export async function readMe(): Promise<Me | null> {
   const me = await readMeAt(sessionStorage.getItem(MERCHANT_KEY) ?? localStorage.getItem(MERCHANT_KEY));
-  if (me !== null && takeTab(me)) return beginAnew();
-  // From now on it is this tab's, whatever is chosen in others: what stands on its screens is of this merchant.
-  if (me?.kind === 'user') sessionStorage.setItem(MERCHANT_KEY, me.merchant?.id ?? WHOLE_PLATFORM);
-  return me;
+  if (me === null) return null;
+  const isOfAnother = takeTab(me);
+  if (me.kind === 'user') {
+    const merchant = me.merchant?.id ?? WHOLE_PLATFORM;
+    // From now on it is this tab's, whatever is chosen in others: what stands on its screens is of this merchant.
+    sessionStorage.setItem(MERCHANT_KEY, merchant);
+    if (shownOf !== null && shownOf !== merchant) return leaveMerchant();
+    shownOf = merchant;
+  }
+  return isOfAnother ? beginAnew() : me;
 }
 
-/** For whom this page has read something. */
+/** The merchant before was lost meanwhile: what was typed for it, or waits to be repeated, must not be done at this one. */
+function leaveMerchant(): Promise<never> {
+  forgetDrafts();
+  return beginAnew();
+}
+
+/** For whom this page has read something, and of which merchant. */
 let shownTo: string | null = null;
+let shownOf: string | null = null;
 
 /**
  * What is shown and typed in a tab is one person's; other tabs hear who it is from now on. Nothing that was typed stays for another.
