@@ -12,10 +12,12 @@ const PARKED = 'parked by an operator: ';
 
 /** What the relay wrote about a register or an attempt, in words of the person who reads it. What is not known stays as it is in the log. */
 export function reasonText(text: string, language: Language): string {
-  return text
-    .split('; ')
-    .map((part) => oneReason(part, REASONS[language]))
-    .join('; ');
+  const reasons = REASONS[language];
+  // A person's own words, to their end.
+  if (text.startsWith(PARKED)) return reasons.parked(text.slice(PARKED.length));
+  const end = text.indexOf('; ');
+  if (end < 0) return oneReason(text, reasons);
+  return `${oneReason(text.slice(0, end), reasons)}; ${reasonText(text.slice(end + 2), language)}`;
 }
 
 function oneReason(text: string, reasons: Reasons): string {
@@ -23,7 +25,6 @@ function oneReason(text: string, reasons: Reasons): string {
   if (call !== undefined && why !== undefined) return reasons.noAnswer(call, named(reasons.known, why));
   const [, code, said = ''] = CODE.exec(text) ?? [];
   if (code !== undefined && Object.hasOwn(reasons.known, said)) return `${code}: ${named(reasons.known, said)}`;
-  if (text.startsWith(PARKED)) return reasons.parked(text.slice(PARKED.length));
   const [, warning = ''] = WARNING.exec(text) ?? [];
   return Object.hasOwn(reasons.warnings, warning) ? named(reasons.warnings, warning) : named(reasons.known, text);
 }
