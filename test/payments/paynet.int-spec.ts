@@ -1,8 +1,9 @@
 // Paynet pays an order once, by one call, and takes it back with its receipt; a forged or mistaken call changes nothing.
+import pg from 'pg';
 import { basicAuthorization } from '#payments';
 import { Metrics } from '#runtime';
 import { parseRate } from '../../apps/gateway/src/http/rate.js';
-import { until } from '../../libs/runtime/src/testing/until.js';
+import { until, untilTrue } from '../../libs/runtime/src/testing/until.js';
 import { post } from './kit/callers.js';
 import {
   nextPaynetId as nextId,
@@ -63,6 +64,33 @@ it('answers repeats and mistakes with the codes of the list', async () => {
   expect(said).toMatchObject({
     statements: expect.arrayContaining([expect.objectContaining({ transactionId: transaction })]),
   });
+});
+
+const BEING_WRITTEN = `
+  SELECT FROM pg_locks WHERE relation = 'provider_transactions'::regclass AND mode = 'RowExclusiveLock' AND granted`;
+
+it('does not say that there is none of a payment that is being written at that moment', async () => {
+  const [id, transaction] = [await opened(), nextId()];
+  const owner = new pg.Client({ connectionString: fixture.gateway.database.ownerUrl });
+  await owner.connect();
+  // Whatever makes a commit slow.
+  await owner.query(`
+    CREATE FUNCTION written_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END';
+    CREATE TRIGGER written_slowly BEFORE INSERT ON provider_transactions FOR EACH ROW EXECUTE FUNCTION written_slowly()`);
+  try {
+    const paying = perform(id, transaction);
+    await untilTrue(async () => (await owner.query(BEING_WRITTEN)).rows.length > 0, 'it is being written');
+    const answered = await until(
+      'Paynet knows',
+      () => check(transaction),
+      ({ said }) => said !== SYSTEM_ERROR,
+    );
+    expect(answered.said).toMatchObject({ transactionState: 1 });
+    expect((await paying).said).toMatchObject({ fields: {} });
+  } finally {
+    await owner.query('DROP TRIGGER written_slowly ON provider_transactions; DROP FUNCTION written_slowly');
+    await owner.end();
+  }
 });
 
 it('two payments of one order at the same moment: one is taken', async () => {

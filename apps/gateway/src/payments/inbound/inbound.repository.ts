@@ -108,6 +108,14 @@ export class InboundRepository {
     return rows[0] ?? null;
   }
 
+  /**
+   * Until the end of this transaction no other call about the provider's transaction begins: "there is none" is not said of one that another call is
+   * about to write. A provider believes it, and keeps no money for what is then registered.
+   */
+  async lockTransaction(tx: Pick<Tx, '$executeRaw'>, accountId: string, id: string): Promise<void> {
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`${accountId}/${id}`}, 0))`;
+  }
+
   async findTransaction(tx: Pick<Tx, '$queryRaw'>, accountId: string, id: string): Promise<TransactionRow | null> {
     const rows = await tx.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,

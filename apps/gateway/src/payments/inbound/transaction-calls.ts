@@ -89,6 +89,7 @@ export class TransactionCalls {
     account: OpenAccount,
     { transactionId, ourRef }: InboundCommand,
   ): Promise<{ payment: LockedPayment | null; transaction: TransactionRow | null }> {
+    if (transactionId !== null) await this.rows.lockTransaction(tx, account.id, transactionId);
     const before = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
     // Malformed and unknown references cannot be distinguished.
     const reference = before?.payment_id ?? ourRef ?? '';
