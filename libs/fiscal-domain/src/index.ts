@@ -24,6 +24,7 @@ export * from './classifier.js';
 export * from './outcome.js';
 export * from './counter-proof.js';
 export * from './device-profile.js';
+export * from './final-after.js';
 export * from './shift-schedule.js';
 export * from './legal-limits.js';
 export * from './z-report-comparison.js';

@@ -1,3 +1,4 @@
+import { CONFIRMED_FOR_MS, REPEAT_GUARD_MS } from '#fiscal-domain';
 import type { Clock } from '#runtime';
 
 /** Pauses after failures that sent nothing, by count; retry as data. */
@@ -6,18 +7,6 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const;
 export const BLOCKED_RETRY_MS = 15_000;
 /** Longest time between the beginning of an intent and the first byte (the send guard of docs/adr/0002-lane-lock.md). */
 const SEND_GUARD_MS = 1_000;
-/**
- * The same for a repetition under a known key, which begins with asking who is there: several round trips on a slow line.
- * Whatever would make it harmful (a final refusal, parking, another module) takes a settle time or a person.
- */
-const REPEAT_GUARD_MS = 10_000;
-/** For so long a lane lock counts as held after its session was asked last and has answered. */
-const CONFIRMED_FOR_MS = 5_000;
-/**
- * Nothing that a relay finds out about an open attempt is final sooner, however short a register's settle time: for so long one that
- * stood still, and has lost the lane since, may begin a repetition.
- */
-const FINAL_AFTER_MS = CONFIRMED_FOR_MS + REPEAT_GUARD_MS;
 const JITTER = 0.2;
 
 /** How long to wait after the nth failure in a row (from 1), spread by ±20 % so that lanes do not march in step. */
@@ -45,11 +34,6 @@ export function beginRepeatGuard(clock: Clock): () => boolean {
  */
 export function beginConfirmation(clock: Clock): () => boolean {
   return beginGuard(clock, CONFIRMED_FOR_MS);
-}
-
-/** After how long a refused repetition is final at a register with this settle time. */
-export function finalAfterMs(settleMs: number): number {
-  return Math.max(settleMs, FINAL_AFTER_MS);
 }
 
 function beginGuard(clock: Clock, longestMs: number): () => boolean {

@@ -1,9 +1,9 @@
-import { decideRepeat, type Baseline, type RepeatOutcome } from '#fiscal-domain';
+import { decideRepeat, finalAfterMs, type Baseline, type RepeatOutcome } from '#fiscal-domain';
 import type { Clock, Logger } from '#runtime';
 import { checkKeys } from './check-keys.js';
 import { ownAfter, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginRepeatGuard, finalAfterMs } from './lane-timing.js';
+import { beginRepeatGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
 import type { ParkAttempt } from './park-attempt.js';
 import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';

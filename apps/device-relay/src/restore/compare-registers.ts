@@ -1,6 +1,7 @@
 import {
   decideRepeat,
   describeDifference,
+  finalAfterMs,
   hasExtensions,
   readingOf,
   type CounterReading,
@@ -12,7 +13,6 @@ import { keptForNewcomers, type DueShares } from '../shares/due-by-merchant.js';
 import { pollRegister } from '../devices/poll-register.js';
 import { UNKNOWN_BASELINE } from '../devices/register.js';
 import type { LaneDevice, Register } from '../devices/register.js';
-import { finalAfterMs } from '../lanes/lane-timing.js';
 import type { LaneSnapshot, LaneStore, SettledNotices } from '../lanes/ports.js';
 import { later, Places, SILENT_AFTER_MS, type Place } from '../shares/places.js';
 import type { ClaimedCheck, RestoreChecksRepository } from './restore-checks.repository.js';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT } from '#database';
 import {
+  finalAfterMs,
   readProfile,
   type Baseline,
   type Calibration,
@@ -43,8 +44,6 @@ export interface LockedAttempt {
   calibration: Calibration | null;
 }
 
-/** A relay may repeat a request for so long after it was last sure of its lane (lane-timing.ts of the relay). */
-const REPEATED_UNTIL_MS = 15_000;
 /** To the last answer of its device; null: that does not answer, or is not the register that it was. */
 const PARKED_BEFORE_ANSWER_MS = Prisma.sql`
   (SELECT (extract(epoch FROM d.last_seen_at - greatest(a.closed_at, d.state_since)) * 1000)::float8 FROM devices d
@@ -91,7 +90,7 @@ export class OperatorRepository {
       SELECT d.terminal_id, d.profile, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
-    const quietMs = Math.max(readProfile(device?.profile).settleMs, REPEATED_UNTIL_MS);
+    const quietMs = finalAfterMs(readProfile(device?.profile).settleMs);
     const earlier = await tx.$queryRaw<Pick<AttemptRow, 'baseline' | 'answered_ms'>[]>`
       SELECT a.baseline, ${PARKED_BEFORE_ANSWER_MS} AS answered_ms FROM attempts a
        WHERE a.receipt_id = ${attempt.receipt_id} AND a.id <> ${attemptId} AND ${UNPROVEN_ATTEMPT}`;
