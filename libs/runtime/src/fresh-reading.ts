@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from './logger.js';
 
 /** The gauges of one scrape, and scrapes that come together, share one reading. */
 const FRESH_MS = 5_000;
@@ -51,4 +52,17 @@ export class FreshReading<T> {
     this.last = reading;
     return reading.value;
   }
+}
+
+/** One whose failure is logged and counts as nothing read: a scrape must not fail with the database. @param what was not read, for the log */
+export function loggedReading<T>(
+  read: () => Promise<T>,
+  { logger, what, monotonicMs }: { logger: Logger; what: string; monotonicMs?: () => number },
+): FreshReading<T | null> {
+  const logged = (): Promise<T | null> =>
+    read().catch((error: unknown) => {
+      logger.warn({ err: error }, what);
+      return null;
+    });
+  return new FreshReading(logged, monotonicMs);
 }

@@ -3,7 +3,7 @@ export { systemClock, type Clock } from './clock.js';
 export { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
 export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
 export { ForAWhile } from './for-a-while.js';
-export { FreshReading } from './fresh-reading.js';
+export { loggedReading } from './fresh-reading.js';
 export { growingCache } from './growing-cache.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { endsWithin, Stopping } from './stopping.js';

@@ -1,7 +1,7 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
 import { archiveOf, daysKept, LEAVING_TABLES, type KeepDays, type RunStatement } from '#ledger';
-import { FreshReading, Metrics, Periodic, type Logger } from '#runtime';
+import { loggedReading, Metrics, Periodic, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -46,7 +46,8 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
     if (!this.rounds) return;
     const keepDays = keepDaysOf(this.settings);
     const lags = LEAVING_TABLES.map((table) => new ArchiveLag(table, daysKept(table, keepDays)));
-    const reading = new FreshReading(() => this.readLag(lags));
+    const what = 'not read for metrics how far the archive is behind';
+    const reading = loggedReading(() => this.readLag(lags), { logger: this.logger, what });
     this.metrics.gauge(
       {
         name: 'archive_behind_seconds',
@@ -63,16 +64,11 @@ export class ArchiveModule implements OnApplicationBootstrap, BeforeApplicationS
     await this.rounds?.stop();
   }
 
-  private async readLag(lags: readonly ArchiveLag[]): Promise<number | null> {
+  private async readLag(lags: readonly ArchiveLag[]): Promise<number> {
     const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
-    try {
-      let most = 0;
-      for (const lag of lags) most = Math.max(most, await lag.read(run));
-      return most;
-    } catch (error) {
-      this.logger.warn({ err: error }, 'not read for metrics how far the archive is behind');
-      return null;
-    }
+    let most = 0;
+    for (const lag of lags) most = Math.max(most, await lag.read(run));
+    return most;
   }
 }
 

@@ -1,7 +1,7 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Prisma, PrismaService, sessionsAt } from '#database';
 import { archiveOf, readPartitions, type PartitionReading, type RunStatement } from '#ledger';
-import { FreshReading, Metrics, Periodic, type Logger } from '#runtime';
+import { loggedReading, Metrics, Periodic, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import { eventsKeepDays, type RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -50,7 +50,8 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
   }
 
   onApplicationBootstrap(): void {
-    const reading = new FreshReading(() => this.read());
+    const what = 'not read for metrics how the partitions stand';
+    const reading = loggedReading(() => this.read(), { logger: this.logger, what });
     const metrics = {
       partitions_ahead_days: {
         help: 'Days from now to the end of the last partition that has one, of the table that has the fewest',
@@ -86,13 +87,8 @@ export class PartitionsModule implements OnApplicationBootstrap, BeforeApplicati
     await this.rounds.stop();
   }
 
-  private async read(): Promise<PartitionReading | null> {
+  private read(): Promise<PartitionReading> {
     const run: RunStatement = <Row>(statement: Prisma.Sql) => this.prisma.$queryRaw<Row[]>(statement);
-    try {
-      return await readPartitions(run);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'not read for metrics how the partitions stand');
-      return null;
-    }
+    return readPartitions(run);
   }
 }

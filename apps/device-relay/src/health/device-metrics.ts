@@ -1,6 +1,6 @@
 import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
-import { FreshReading, type Logger, type Metrics } from '#runtime';
+import { loggedReading, type Logger, type Metrics } from '#runtime';
 
 /** A lane's length is counted no further than this. */
 const MAX_COUNTED = 1_000;
@@ -44,13 +44,15 @@ interface Reading {
  * Left out, or NaN, while the database does not answer: a scrape must not fail with it, or the relay would pass for one that is gone.
  */
 export class DeviceMetrics {
-  private readonly reading = new FreshReading(() => this.readDatabase());
+  private readonly reading;
 
   constructor(
     private readonly prisma: Pick<PrismaService, '$queryRaw'>,
     private readonly options: { limit: number },
-    private readonly logger: Logger,
-  ) {}
+    logger: Logger,
+  ) {
+    this.reading = loggedReading(() => this.readDatabase(), { logger, what: 'registers not read for metrics' });
+  }
 
   observe(metrics: Metrics): void {
     const perDevice = (name: string, help: string, valueOf: (row: DeviceRow) => number | null): void => {
@@ -104,14 +106,9 @@ export class DeviceMetrics {
     ofFleet('fleet_devices_up', 'Registers of these that can take receipts (online, degraded)', ({ up }) => up);
   }
 
-  private async readDatabase(): Promise<Reading | null> {
-    try {
-      const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
-      return { devices, fleet: fleet ?? { warned: 0, alarmed: 0, devices: 0, up: 0 } };
-    } catch (error) {
-      this.logger.warn({ err: error }, 'registers not read for metrics');
-      return null;
-    }
+  private async readDatabase(): Promise<Reading> {
+    const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
+    return { devices, fleet: fleet ?? { warned: 0, alarmed: 0, devices: 0, up: 0 } };
   }
 
   private readDevices(): Promise<DeviceRow[]> {

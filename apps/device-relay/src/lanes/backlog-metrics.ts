@@ -1,5 +1,5 @@
 import type { Backlog } from '#ledger';
-import { FreshReading, type Clock, type Logger, type Metrics } from '#runtime';
+import { loggedReading, type Clock, type Logger, type Metrics } from '#runtime';
 
 const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
   ['lanes_unknown_receipts', 'Receipts that wait for an operator, of all lanes but those of sandboxes', 'unknown'],
@@ -36,12 +36,8 @@ export function observeBacklog(
   read: () => Promise<Backlog>,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): void {
-  const logged = (): Promise<Backlog | null> =>
-    read().catch((error: unknown) => {
-      logger.warn({ err: error }, 'backlog not read for metrics');
-      return null;
-    });
-  const reading = new FreshReading(logged, () => clock.monotonicMs());
+  const what = 'backlog not read for metrics';
+  const reading = loggedReading(read, { logger, what, monotonicMs: () => clock.monotonicMs() });
   for (const [name, help, key] of GAUGES)
     metrics.gauge({ name, help, together: 'max' }, async (gauge) =>
       gauge.set((await reading.get())?.[key] ?? Number.NaN),

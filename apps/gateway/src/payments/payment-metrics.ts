@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PROVIDERS, type CallOutcome, type InboundAnswer, type ProviderCall, type ProviderCode } from '#payments';
-import { FreshReading, Metrics, type Logger } from '#runtime';
+import { loggedReading, Metrics, type Logger } from '#runtime';
 
 /**
  * How a provider's call to us ended. `unknown_source`: its address is none of the account's. `held_back`: too many wrong passwords came
@@ -55,12 +55,7 @@ export class PaymentMetrics {
 
 /** Shown by every gateway: take the maximum. NaN while the database does not answer, as a scrape must not fail with it. */
 export function observeForPerson(metrics: Metrics, count: () => Promise<number>, logger: Logger): void {
-  const logged = (): Promise<number | null> =>
-    count().catch((error: unknown) => {
-      logger.warn({ err: error }, 'payments not counted for metrics');
-      return null;
-    });
-  const reading = new FreshReading(logged);
+  const reading = loggedReading(count, { logger, what: 'payments not counted for metrics' });
   metrics.gauge(
     {
       name: 'payments_for_person',
