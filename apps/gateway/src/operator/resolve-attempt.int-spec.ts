@@ -1,10 +1,17 @@
 // Promise: a person's decision about an unknown receipt happens once, whole, on record, and never against the evidence.
 import 'reflect-metadata';
 import { newId } from '#runtime';
-import { link, OperatorFixture, reading, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import {
+  claimOf,
+  link,
+  OperatorFixture,
+  SIGN,
+  reading,
+  type Answer,
+  type TestAttempt,
+} from './testing/operator-fixture.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
-const SIGN = '012345678901';
 const REASON = 'seen in the register’s journal';
 
 let fixture: OperatorFixture;
@@ -18,12 +25,9 @@ afterAll(() => fixture?.stop());
 const resolve = (attemptId: string, body: Record<string, unknown>, token?: string): Promise<Answer> =>
   fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body, token);
 
-const registered = ({ terminalId }: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  decision: 'registered',
-  receipt_seq: 101,
-  fiscal_sign: SIGN,
-  verification_url: link(terminalId, 101, SIGN),
-  reason: REASON,
+const registered = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  ...{ decision: 'registered', reason: REASON },
+  ...claimOf(attempt),
   ...more,
 });
 

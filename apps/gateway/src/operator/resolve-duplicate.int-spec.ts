@@ -1,10 +1,9 @@
 // Promise: a registration that is one too many is taken back at its own module, once, and no money moves with it.
 import 'reflect-metadata';
 import { superuserOf } from '#database/testing';
-import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { claimOf, link, OperatorFixture, SIGN, type Answer, type TestAttempt } from './testing/operator-fixture.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
-const SIGN = '012345678901';
 const SHIFT = `sht_${'0'.repeat(26)}`;
 
 interface Reported {
@@ -22,12 +21,9 @@ afterAll(() => fixture?.stop());
 const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
   fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
 
-const duplicate = ({ terminalId }: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  decision: 'duplicate',
-  receipt_seq: 101,
-  fiscal_sign: SIGN,
-  verification_url: link(terminalId, 101, SIGN),
-  reason: 'seen in the register’s journal',
+const duplicate = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  ...{ decision: 'duplicate', reason: 'seen in the register’s journal' },
+  ...claimOf(attempt),
   ...more,
 });
 

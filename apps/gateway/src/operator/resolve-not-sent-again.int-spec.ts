@@ -2,9 +2,8 @@
 import 'reflect-metadata';
 import { Prisma } from '#database';
 import { newId } from '#runtime';
-import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { claimOf, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
 
-const SIGN = '012345678901';
 const REASON = 'stolen; the OFD does not have it';
 
 let fixture: OperatorFixture;
@@ -18,12 +17,9 @@ afterAll(() => fixture?.stop());
 const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
   fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
 
-const registered = ({ terminalId }: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  decision: 'registered',
-  receipt_seq: 101,
-  fiscal_sign: SIGN,
-  verification_url: link(terminalId, 101, SIGN),
-  reason: REASON,
+const registered = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  ...{ decision: 'registered', reason: REASON },
+  ...claimOf(attempt),
   ...more,
 });
 

@@ -257,6 +257,13 @@ export function link(terminalId: string, receiptSeq: number, fiscalSign: string)
   return buildVerificationLink('https://ofd.soliq.uz/check', parts);
 }
 
+export const SIGN = '012345678901';
+
+/** What a person who has seen the document behind the attempt's baseline, number 101, says of it. */
+export function claimOf({ terminalId }: TestAttempt): Record<string, unknown> {
+  return { receipt_seq: 101, fiscal_sign: SIGN, verification_url: link(terminalId, 101, SIGN) };
+}
+
 export function reading(terminalId: string, sequence: number, saleCash = 0): CounterReading {
   const sums = { saleCash, saleCard: 0, refundCash: 0, refundCard: 0, saleVat: 0, refundVat: 0 };
   return { terminalId, sequence, sums };
