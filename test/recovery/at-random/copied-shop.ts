@@ -212,8 +212,7 @@ export class CopiedShop {
   /** Another device for the register of this one. */
   async addDeviceFor(deviceId: string): Promise<void> {
     const id = `dev_${this.registers.size + 1}`;
-    const { kind, ...at } = this.devices.get(deviceId)!;
-    await this.insertDevice(id, { kind, ...at });
+    await this.insertDevice(id, this.devices.get(deviceId)!);
     this.registers.set(id, this.registers.get(deviceId)!);
     this.note(`${id} in the place of ${deviceId}`);
   }

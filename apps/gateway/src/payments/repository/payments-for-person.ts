@@ -1,10 +1,8 @@
-import { Prisma, type PrismaService } from '#database';
+import type { PrismaService } from '#database';
 import { UNKNOWN_MINUTES } from '../tried-in-vain.js';
 
 /** Counted no further: one or a thousand, a person has to begin. */
 export const MOST_FOR_PERSON = 1_000;
-
-const UNKNOWN = Prisma.sql`p.state IN ('authorize_unknown', 'capture_unknown', 'void_unknown', 'refund_unknown')`;
 
 /**
  * Payments that a person has to decide on, but for those of sandboxes: the saga has named one, the provider says something else, or handles it by
@@ -14,9 +12,9 @@ export async function countForPerson(prisma: Pick<PrismaService, '$queryRaw'>): 
   const [row] = await prisma.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int4 AS count FROM (
       SELECT FROM payments p
-       WHERE (p.awaits_operator OR p.discrepancy IS NOT NULL OR p.state = 'manual' OR ${UNKNOWN})
-         AND (p.awaits_operator OR p.discrepancy IS NOT NULL OR p.state = 'manual'
-              OR p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4))
+       WHERE (p.awaits_operator OR p.discrepancy IS NOT NULL OR p.state = 'manual'
+              OR (p.state IN ('authorize_unknown', 'capture_unknown', 'void_unknown', 'refund_unknown')
+                  AND p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4)))
          AND NOT starts_with(p.id, 'pay_test_')
        LIMIT ${MOST_FOR_PERSON}::int4) AS waiting`;
   return row?.count ?? 0;
