@@ -220,7 +220,10 @@ describe('the bot', () => {
     const sale = { customer: { phone }, notify: { channels: ['telegram'] } };
     await say(31, { text: '/start' });
     await say(31, contact(31, phone));
+    const { id: accountId } = (await rig.prisma.messageAccount.findFirst({ where: { channel: 'telegram' } }))!;
+    const chats = await rig.prisma.botChat.count({ where: { accountId } });
     await say(31, { text: '/stop' });
+    expect(await rig.prisma.botChat.count({ where: { accountId } })).toBe(chats - 1);
     const stopped = await rig.sold(sale);
     const after = await rig.sold({ customer: { email: 'after@example.uz' }, notify: { channels: ['email'] } });
     await rig.until(after, ['sent']);
@@ -244,6 +247,25 @@ describe('the bot', () => {
     await say(41, { text: `/start ${(url.split('/').pop() ?? '').replace('.', '_')}` });
     expect(sentTo(41)).toEqual([expect.stringContaining('not registered yet')]);
     expect(await rig.prisma.message.count({ where: { receiptId: id } })).toBe(0);
+  });
+
+  test('chats are erased as long after their account as addresses are', async () => {
+    const { ClearMessages } = await import('../../apps/gateway/src/notify/messages/clear-messages.js');
+    const chatOfAccountDeleted = async (daysAgo: number): Promise<string> => {
+      const [accountId, chatId] = [`mac_deleted_${daysAgo}`, `cht_deleted_${daysAgo}`];
+      const merchantId = await rig.sales.gateway.createMerchant();
+      const deletedAt = new Date(Date.now() - daysAgo * 86_400_000);
+      const account = { channel: 'telegram', provider: 'telegram', name: 'Bot', settings: {} } as const;
+      const sealed = { credentialsSealed: new Uint8Array(8) };
+      await rig.prisma.messageAccount.create({ data: { id: accountId, merchantId, deletedAt, ...account, ...sealed } });
+      const chat = { chatHash: new Uint8Array(32), chatSealed: new Uint8Array(8), language: 'uz' };
+      await rig.prisma.botChat.create({ data: { id: chatId, merchantId, accountId, ...chat } });
+      return chatId;
+    };
+    const ids = [await chatOfAccountDeleted(29), await chatOfAccountDeleted(31)];
+    await rig.sales.gateway.app.get(ClearMessages, { strict: false }).execute();
+    const left = await rig.prisma.botChat.findMany({ where: { id: { in: ids } } });
+    expect(left.map(({ id }) => id)).toEqual(ids.slice(0, 1));
   });
 });
 

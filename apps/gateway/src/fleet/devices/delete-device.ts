@@ -34,6 +34,8 @@ export class DeleteDevice {
          WHERE id = ${deviceId}`;
       await forgetDefaults(tx, deviceId);
       await tx.$executeRaw`UPDATE link_keys SET revoked_at = now() WHERE device_id = ${deviceId} AND revoked_at IS NULL`;
+      // With them the API key that was entered for a link that was never made.
+      await tx.$executeRaw`DELETE FROM link_enrolments WHERE device_id = ${deviceId} AND used_at IS NULL`;
       await writeDeviceEvent(tx, deviceId, 'deleted', 'deleted by a person');
       return { result: null, action: 'device.delete', targetId: deviceId, before: auditedDevice(row), after: null };
     });

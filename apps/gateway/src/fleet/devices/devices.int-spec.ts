@@ -343,7 +343,10 @@ describe('leaving', () => {
     await fleet.gateway.prisma.$executeRaw`UPDATE attempts SET state = 'not_registered' WHERE id = ${attemptId}`;
     const branch = await fleet.ask('POST', '/v1/branches', { code: 'b-del', name: 'B', default_device_id: id });
     expect(branch.status).toBe(201);
+    const code = { codeHash: new Uint8Array(32), deviceId: id, expiresAt: new Date(Date.now() + 60_000) };
+    await fleet.gateway.prisma.linkEnrolment.create({ data: { ...code, apiKeySealed: new Uint8Array(8) } });
     expect((await remove()).status).toBe(204);
+    expect(await fleet.gateway.prisma.linkEnrolment.count({ where: { deviceId: id } })).toBe(0);
     expect((await remove()).status).toBe(404);
     expect((await fleet.ask('GET', `/v1/branches/${branch.body.id}`)).body['default_device_id']).toBeNull();
     expect((await fleet.gateway.events(id)).map(({ type }) => type)).toEqual(['device.deleted']);

@@ -167,10 +167,10 @@ export class BotUpdates {
 
   private async stop({ account, chatId, chatHash, language }: Conversation): Promise<Omit<TelegramReply, 'chatId'>> {
     const { id: accountId, merchantId } = account;
-    const data = { stoppedAt: new Date(), phoneHash: null };
     const addressHint = maskedAddress('telegram', chatId);
     await this.prisma.$transaction(async (tx) => {
-      await tx.botChat.updateMany({ where: { accountId, chatHash }, data });
+      // What stays is the digest of the suppressed address: it keeps others from writing there.
+      await tx.botChat.deleteMany({ where: { accountId, chatHash } });
       const address = { merchantId, channel: 'telegram', addressHash: chatHash, addressHint } as const;
       await stopAddress(tx, { ...address, reason: 'stopped', messageId: null });
     });

@@ -8,7 +8,7 @@ const AT_ONCE = 500;
 
 /**
  * Erases the addresses of messages MESSAGE_ADDRESS_KEEP_DAYS after they came to an end, and the messages with their attempts after
- * MESSAGE_KEEP_DAYS. Also those that wait for an account that was deleted so long ago.
+ * MESSAGE_KEEP_DAYS. Of an account that was deleted longer than MESSAGE_ADDRESS_KEEP_DAYS ago also those that wait, and the chats of its bot.
  */
 @Injectable()
 export class ClearMessages {
@@ -41,6 +41,11 @@ export class ClearMessages {
         DELETE FROM message_attempts a USING old WHERE a.message_id = old.id
       )
       DELETE FROM messages m USING old WHERE m.id = old.id`;
-    return erased >= AT_ONCE || removed >= AT_ONCE;
+    const chats = await this.prisma.$executeRaw`
+      DELETE FROM bot_chats
+       WHERE id IN (SELECT c.id FROM message_accounts a JOIN bot_chats c ON c.account_id = a.id
+                     WHERE a.channel = 'telegram' AND a.deleted_at < now() - make_interval(days => ${addressDays}::int4)
+                     LIMIT ${AT_ONCE} FOR UPDATE OF c SKIP LOCKED)`;
+    return [erased, removed, chats].some((rows) => rows >= AT_ONCE);
   }
 }
