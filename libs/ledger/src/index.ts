@@ -100,6 +100,7 @@ export { recordLateAnswer, type LateAnswer, type LateRegistration } from './atte
 export type { Intent, Opened } from './attempts/open.js';
 export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';
 export {
+  closeFoundLate,
   closeParked,
   giveBackHeld,
   noteCounters,

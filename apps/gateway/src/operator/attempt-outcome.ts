@@ -26,8 +26,18 @@ export function differenceIn(outcome: Outcome, baseline: Baseline): string | nul
 
 /** Why the attempt is where it is, in words. */
 export function explanationIn(outcome: Outcome): string | null {
+  const late = foundLateIn(outcome);
+  if (late !== null) {
+    const [terminal, seq] = [String(late['terminal_id']), String(late['receipt_seq'])];
+    return `an operator had ended it; its register has it all the same, as receipt ${seq} of terminal ${terminal}`;
+  }
   const words = [textIn(outcome, 'reason'), textIn(outcome, 'why')].filter((text) => text !== null);
   return words.length === 0 ? null : words.join('; ');
+}
+
+/** The document that a register turned out to have after a person had ended its receipt; null: none, or it is decided. */
+export function foundLateIn(outcome: Outcome): Outcome {
+  return objectIn(outcome, 'found_late');
 }
 
 function objectIn(value: Outcome, key: string): Record<string, unknown> | null {

@@ -5,7 +5,7 @@ import { answeredStatus, findReceipts } from '#ledger';
 import { limitOf, strangeCursor } from '../http/paging.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
-import { differenceIn, explanationIn, readingIn } from './attempt-outcome.js';
+import { differenceIn, explanationIn, foundLateIn, readingIn } from './attempt-outcome.js';
 import type { UnknownQuery } from './operator-bodies.js';
 
 /** A receipt that a person may have to decide, with everything that is known about it. Money in tiyin, times in UTC. */
@@ -25,7 +25,7 @@ export interface UnknownView {
   attempt: {
     id: string;
     number: number;
-    /** `open`: the relay is still finding out, or cannot reach the register. `unknown`: parked, waits for a decision. */
+    /** `open`: the relay is still finding out, or cannot reach the register. `unknown`: waits for a decision; of a rejected receipt, what its register has of it all the same. */
     state: 'open' | 'unknown';
     created_at: string;
     parked_at: string | null;
@@ -78,7 +78,7 @@ interface UnknownRow {
   receipt_id: string;
   device_id: string;
   number: number;
-  state: 'open' | 'unknown';
+  state: string;
   baseline: Baseline;
   outcome: Record<string, unknown> | null;
   http_status: number | null;
@@ -168,9 +168,14 @@ export class ListUnknown {
         SELECT c.receipt_id AS id FROM devices d JOIN attempt_claims c ON c.device_id = d.id
          WHERE d.merchant_id = ${merchantId} AND c.receipt_id >= ${after.receiptId}
            AND c.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4)
+      ), late AS MATERIALIZED (
+        -- Hardly ever any, of whichever merchant.
+        SELECT a.receipt_id AS id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+         WHERE a.outcome ? 'found_late' AND r.merchant_id = ${merchantId} AND r.id >= ${after.receiptId}
       ), page AS MATERIALIZED (
-        SELECT a.* FROM (SELECT id, 'unknown' AS state FROM unknown UNION ALL SELECT id, 'open' FROM blocked) w
-         CROSS JOIN LATERAL (SELECT * FROM attempts WHERE receipt_id = w.id AND state::text = w.state OFFSET 0) a
+        SELECT a.* FROM (SELECT id, 'unknown' AS state FROM unknown UNION ALL SELECT id, 'open' FROM blocked UNION ALL SELECT id, 'late' FROM late) w
+         CROSS JOIN LATERAL (SELECT * FROM attempts WHERE receipt_id = w.id
+                                AND CASE w.state WHEN 'late' THEN outcome ? 'found_late' ELSE state::text = w.state END OFFSET 0) a
          WHERE (a.receipt_id, a.id) > (${after.receiptId}, ${after.attemptId})
          ORDER BY a.receipt_id, a.id LIMIT ${limit}::int4
       ), placed AS MATERIALIZED (
@@ -198,6 +203,8 @@ export class ListUnknown {
 function unknownView(row: UnknownRow, receipt: ReceiptView): UnknownView {
   const { baseline, outcome } = row;
   const reading = readingIn(outcome);
+  const isOpen = row.state === 'open';
+  const isParked = row.state === 'unknown' && foundLateIn(outcome) === null;
   return {
     receipt,
     device: {
@@ -213,11 +220,11 @@ function unknownView(row: UnknownRow, receipt: ReceiptView): UnknownView {
     attempt: {
       id: row.id,
       number: row.number,
-      state: row.state,
+      state: isOpen ? 'open' : 'unknown',
       created_at: row.created_at.toISOString(),
       parked_at: row.closed_at?.toISOString() ?? null,
       http_status: row.http_status,
-      unsettled: baseline.journalId === null && reading === null && (row.state === 'open' || row.must_settle === true),
+      unsettled: baseline.journalId === null && reading === null && (isOpen || (isParked && row.must_settle === true)),
     },
     baseline: {
       terminal_id: baseline.terminalId,

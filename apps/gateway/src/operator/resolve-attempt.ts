@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type Prisma } from '#database';
 import {
+  closeFoundLate,
   closeParked,
   raiseLaneSequence,
   registerByOperator,
@@ -15,6 +16,7 @@ import { AuditedChange, type Changed } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { RefundDuplicate } from '../receipts/refunds/refund-duplicate.js';
 import { checkRegistration, ownTerminals, type CheckedRegistration } from './check-registration.js';
+import { foundLateIn } from './attempt-outcome.js';
 import type { Decision, RegistrationClaim } from './decision.js';
 import type { Evidence } from './lock-device.js';
 import { TERMINAL_ID } from './operator-bodies.js';
@@ -49,6 +51,10 @@ interface PlacedAttempt extends LockedAttempt {
 }
 
 const ENDED_DETAIL = 'An operator has decided that no register has it, and that it is not sent again.';
+
+const FOUND_LATE_DETAIL =
+  'The receipt was ended as rejected and stays so. Decide what becomes of the document that its register has: duplicate without surplus takes it back, ' +
+  'not_registered with send_again false says that there is none any more.';
 
 type Tx = Prisma.TransactionClient;
 
@@ -96,6 +102,7 @@ export class ResolveAttempt {
       at: new Date().toISOString(),
       ...(evidence && { evidence }),
     };
+    if (isFoundLate(attempt)) return this.decideFoundLate(tx, attempt, { caller, decision, recorded });
     if (decision.kind === 'not_registered') {
       refuseWhileUnsettled(attempt, decision);
       if (!waitsToBeSentAgain(attempt)) await this.close(tx, attempt, 'not_registered', recorded);
@@ -140,6 +147,29 @@ export class ResolveAttempt {
     await writeReceiptEvent(tx, attempt.receiptId, 'duplicate_suspected', suspected);
     const refund = await this.takeBack(tx, attempt, { caller, registration, surplus });
     return { after: { ...after, refund_id: refund?.id ?? null }, refund };
+  }
+
+  /**
+   * Its receipt stays rejected, which its client has been answered. The document of it is one too many and is taken back; or there is none any more, as a person
+   * has seen to it at the register.
+   */
+  private async decideFoundLate(
+    tx: Tx,
+    attempt: PlacedAttempt,
+    { caller, decision, recorded }: { caller: Caller; decision: Decision; recorded: Record<string, unknown> },
+  ): Promise<Decided> {
+    if (decision.kind === 'not_registered') {
+      const after = { ...recorded, send_again: false, receipt_status: attempt.receiptStatus };
+      if (!(await closeFoundLate(tx, attempt.id, after))) throw alreadyResolved(attempt);
+      return { after, refund: null };
+    }
+    const surplus = checked(decision.claim, attempt, '');
+    if (await this.rows.isSequenceTaken(tx, attempt.merchantId, surplus)) throw sequenceTaken('/receipt_seq');
+    const resolution = { ...recorded, surplus: fiscalFacts(surplus) };
+    if (!(await closeFoundLate(tx, attempt.id, resolution))) throw alreadyResolved(attempt);
+    await raiseLaneSequence(tx, deviceOf(attempt, surplus), surplus);
+    const refund = await this.takeBack(tx, attempt, { caller, registration: surplus, surplus });
+    return { after: { ...resolution, receipt_status: attempt.receiptStatus, refund_id: refund?.id ?? null }, refund };
   }
 
   /** Its register is gone for good, and no other one may be given what this one may have been asked for. */
@@ -225,8 +255,21 @@ function refuseUnlessUndecided(attempt: LockedAttempt, decision: Decision): void
     throw new Problem('attempt_open', 'The register is still being asked; park the attempt to decide it yourself.');
   }
   if (decision.kind === 'not_registered' && !decision.sendsAgain && waitsToBeSentAgain(attempt)) return;
+  if (isFoundLate(attempt)) {
+    const endsIt =
+      decision.kind === 'duplicate'
+        ? decision.surplus === null
+        : decision.kind === 'not_registered' && !decision.sendsAgain;
+    if (!endsIt) throw new Problem('already_resolved', FOUND_LATE_DETAIL);
+    return;
+  }
   // A late answer may have proved the receipt while the attempt still counts as unknown.
   if (attempt.state !== 'unknown' || attempt.receiptStatus !== 'unknown') throw alreadyResolved(attempt);
+}
+
+/** A register has answered for it although a person had ended its receipt, and no person has said yet what becomes of that document. */
+function isFoundLate({ receiptStatus, outcome }: LockedAttempt): boolean {
+  return receiptStatus === 'rejected' && foundLateIn(outcome) !== null;
 }
 
 /** By a person's word, to a register that may be gone since, or had been already. */

@@ -1,4 +1,4 @@
-import { isUniqueViolation, Prisma } from '#database';
+import { isUniqueViolation, Prisma, UNPROVEN_ATTEMPT } from '#database';
 import { OFD_FUSE_HOURS, type Registration } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { insertEvents, receiptEvents, receiptEventType } from '../events.js';
@@ -18,7 +18,7 @@ export type LateAnswer =
   | 'same'
   /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
   | 'proved'
-  /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must decide. */
+  /** The receipt is registered elsewhere, is being sent again at this moment, or was ended as rejected: an operator must decide. */
   | 'duplicate_suspected'
   /** This database does not know the receipt. */
   | 'no_receipt';
@@ -53,6 +53,23 @@ function dataOf({ registration, evidence = 'answer' }: LateRegistration): Prisma
                        'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)`;
 }
 
+/** A person has ended its receipt, and the register has a document of it: beside the attempt, for a person to take back. Once: not what was decided. */
+function foundLate({ deviceId, registration, evidence = 'answer' }: LateRegistration): Prisma.Sql {
+  const { terminalId, receiptSeq, fiscalSign, verificationUrl, transactionTimeMs } = registration;
+  const found = JSON.stringify({
+    ...{ device_id: deviceId, terminal_id: terminalId, receipt_seq: receiptSeq, fiscal_sign: fiscalSign },
+    ...{ verification_url: verificationUrl, registered_at: new Date(transactionTimeMs).toISOString(), evidence },
+    at: new Date().toISOString(),
+  });
+  const decided = JSON.stringify({ found_late: { terminal_id: terminalId, receipt_seq: receiptSeq } });
+  return Prisma.sql`
+      UPDATE attempts a SET outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('found_late', ${found}::jsonb)
+        FROM ended
+       WHERE a.receipt_id = ended.id AND a.number = (SELECT max(number) FROM unproven)
+         AND NOT coalesce(a.outcome -> 'decided_late' @> ${decided}::jsonb, false)
+      RETURNING a.id`;
+}
+
 async function completeOrProve(database: Statements, late: LateRegistration): Promise<LateAnswer> {
   const { receiptId, deviceId, registration, evidence = 'answer' } = late;
   const { terminalId, receiptSeq, fiscalSign, verificationUrl, shiftNumber } = registration;
@@ -61,14 +78,23 @@ async function completeOrProve(database: Statements, late: LateRegistration): Pr
     SELECT ${newId('evt')}, merchant_id,
            CASE WHEN EXISTS (SELECT FROM proved) THEN ${WITH_REGISTERED} ELSE ${WITH_DUPLICATE} END, id, ${dataOf(late)}
       FROM receipts WHERE id = ${receiptId} AND NOT EXISTS (SELECT FROM completed)`);
+  // Attempts before receipts, as in an operator's decision: the two wait for each other, and the later one sees what the earlier one has done.
   const [row] = await database.$queryRaw<{ late: LateAnswer }[]>`
-    WITH completed AS (
+    WITH unproven AS MATERIALIZED (
+      SELECT a.receipt_id, a.number FROM attempts a WHERE a.receipt_id = ${receiptId} AND ${UNPROVEN_ATTEMPT}
+       ORDER BY a.number DESC FOR UPDATE OF a
+    ), ended AS MATERIALIZED (
+      -- OFFSET 0: judged by the row that is locked, not by the one before.
+      SELECT id FROM (SELECT r.id, r.status FROM receipts r
+                       WHERE r.id = ${receiptId} AND (SELECT count(*) FROM unproven) > 0 OFFSET 0 FOR UPDATE OF r) r
+       WHERE r.status::text = 'rejected'
+    ), found_late AS (${foundLate(late)}), completed AS (
       UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
                             verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now(),
                             recorded_fields = CASE WHEN coalesce(r.recorded_fields, '{}') = '{}' THEN ${recordedFields}::text[]
                                                    ELSE r.recorded_fields END,
                             shift_number = coalesce(r.shift_number, ${shiftNumber}::int)
-        WHERE r.id = ${receiptId} AND r.status::text = 'registered'
+        WHERE r.id = ${receiptId} AND (SELECT count(*) FROM ended) = 0 AND r.status::text = 'registered'
          AND r.terminal_id = ${terminalId} AND r.receipt_seq = ${receiptSeq}
       RETURNING r.id
     ), proved AS (
@@ -78,7 +104,7 @@ async function completeOrProve(database: Statements, late: LateRegistration): Pr
              registered_at = ${new Date(registration.transactionTimeMs)}, evidence = ${evidence}::evidence, ofd_status = 'pending',
              recorded_fields = ${recordedFields}::text[], shift_number = ${shiftNumber}::int,
              ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
-       WHERE r.id = ${receiptId} AND ${PROVED.from}
+       WHERE r.id = ${receiptId} AND (SELECT count(*) FROM ended) = 0 AND ${PROVED.from}
       RETURNING r.id
     ), noted AS (${noted})
     SELECT CASE WHEN NOT EXISTS (SELECT FROM receipts WHERE id = ${receiptId}) THEN 'no_receipt'

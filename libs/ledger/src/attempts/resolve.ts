@@ -30,6 +30,23 @@ export async function closeParked(
 }
 
 /**
+ * What became of a document that a register turned out to have although a person had ended its receipt: the receipt stays rejected, and a later
+ * answer with the same document opens nothing again. False: it is decided already.
+ */
+export async function closeFoundLate(
+  tx: Statements,
+  attemptId: string,
+  resolution: Record<string, unknown>,
+): Promise<boolean> {
+  const closed = await tx.$executeRaw`
+    UPDATE attempts a
+       SET outcome = (a.outcome - 'found_late') || jsonb_build_object('decided_late',
+             ${JSON.stringify(resolution)}::jsonb || jsonb_build_object('found_late', a.outcome -> 'found_late'))
+     WHERE a.id = ${attemptId} AND a.outcome ? 'found_late'`;
+  return closed === 1;
+}
+
+/**
  * Part of a statement that sends again what is `given`. Whom these lanes know stays so until it has committed: a register that one meets for the first
  * time holds back what relies on the keys of the one before (`holdBackUnproven`), and must see it. Results of these lanes do not wait for it.
  */

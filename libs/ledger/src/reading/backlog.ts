@@ -13,7 +13,7 @@ const COUNTED_UNKNOWN = 5_000;
 export interface Backlog {
   /** Receipts of live merchants that wait for a person, counted up to 5 000. */
   unknown: number;
-  /** Since the attempt was closed whose receipt has waited longest for a person; 0 when none does. */
+  /** Since the attempt was closed, or answered late, whose receipt has waited longest for a person; 0 when none does. */
   oldestUnknownSeconds: number;
   /** Lanes with an accepted receipt. */
   lanes: number;
@@ -74,7 +74,7 @@ export function mostUnderWay(
 }
 
 /**
- * When the attempt of each was closed. Not of a sandbox, where a value in the sale forces it (docs/sandbox.md): merchant by merchant, so that a
+ * When the attempt of each was closed, or its register answered for a receipt that a person had ended. Not of a sandbox, where a value in the sale forces it (docs/sandbox.md): merchant by merchant, so that a
  * sandbox with a million of them is passed over by one step of the index.
  */
 function waitingForPerson(most: number): Prisma.Sql {
@@ -93,5 +93,9 @@ function waitingForPerson(most: number): Prisma.Sql {
        CROSS JOIN LATERAL (
          SELECT max(closed_at) AS closed_at FROM attempts WHERE receipt_id = r.id AND state::text = 'unknown'
        ) a
-       WHERE NOT starts_with(m.merchant_id, 'mer_test_') AND a.closed_at IS NOT NULL LIMIT ${most}`;
+       WHERE NOT starts_with(m.merchant_id, 'mer_test_') AND a.closed_at IS NOT NULL
+      UNION ALL
+      SELECT (outcome #>> '{found_late,at}')::timestamptz FROM attempts
+       WHERE outcome ? 'found_late' AND NOT starts_with(receipt_id, 'rcp_test_')
+       LIMIT ${most}`;
 }

@@ -1,0 +1,118 @@
+// Promise: a document that a register has of a receipt which a person had ended waits for a person, in the list and in the count, until it is taken back or said to be gone.
+import 'reflect-metadata';
+import { countUnknown, recordLateAnswer } from '#ledger';
+import { claimOf, link, OperatorFixture, SIGN, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
+
+const REASON = 'found in the register’s journal';
+const ENDED = {
+  decision: 'not_registered',
+  send_again: false,
+  confirm_unsettled: true,
+  reason: 'burnt; the OFD does not have it',
+};
+
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  fixture = await OperatorFixture.start();
+});
+
+afterAll(() => fixture?.stop());
+
+const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
+  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
+const duplicate = (attempt: TestAttempt): Record<string, unknown> => ({
+  ...{ decision: 'duplicate', reason: REASON },
+  ...claimOf(attempt),
+});
+const listed = async (): Promise<string[]> =>
+  (await fixture.get('/v1/operator/unknown')).body.data.map(({ attempt }) => attempt.id);
+const waiting = (): Promise<number> => countUnknown(fixture.prisma, 100);
+
+function answersLate({ receiptId, deviceId, terminalId }: TestAttempt, receiptSeq = 101): Promise<unknown> {
+  const registration = {
+    ...{ terminalId, receiptSeq, fiscalSign: SIGN, verificationUrl: link(terminalId, receiptSeq, SIGN) },
+    ...{ transactionTimeMs: Date.parse('2026-01-02T03:04:05Z'), ofdSent: false, ofdError: null },
+    ...{ recordedFields: [], shiftNumber: null },
+  };
+  return recordLateAnswer(fixture.prisma, { receiptId, deviceId, registration });
+}
+
+async function endedAndAnswered(): Promise<TestAttempt> {
+  const attempt = await fixture.createAttempt();
+  expect((await resolve(attempt.attemptId, ENDED)).body.receipt.status).toBe('rejected');
+  expect(await waiting()).toBe(0);
+  expect(await answersLate(attempt)).toBe('duplicate_suspected');
+  return attempt;
+}
+
+test('it waits for a person, and is taken back by the module that has it; the receipt stays rejected', async () => {
+  const attempt = await endedAndAnswered();
+  const { attemptId, receiptId, deviceId, terminalId } = attempt;
+  expect(await waiting()).toBe(1);
+  const { data } = (await fixture.get('/v1/operator/unknown')).body;
+  expect(data).toMatchObject([
+    {
+      ...{
+        receipt: { id: receiptId, status: 'rejected' },
+        attempt: { id: attemptId, state: 'unknown', unsettled: false },
+      },
+      explanation: expect.stringContaining(`receipt 101 of terminal ${terminalId}`),
+      evidence: { found_late: { terminal_id: terminalId, receipt_seq: 101, fiscal_sign: SIGN, evidence: 'answer' } },
+    },
+  ]);
+  const answer = await resolve(attemptId, duplicate(attempt));
+  expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
+  const refundId = answer.body.refund_id ?? '';
+  expect(await fixture.receipt(refundId)).toMatchObject({
+    ...{ type: 'refund', status: 'accepted', refundOf: receiptId, deviceId },
+    document: { refundInfo: { terminalId, receiptSeq: 101, fiscalSign: SIGN } },
+  });
+  await untilTrue(() => fixture.rung.includes(deviceId), 'the bell');
+  expect(await fixture.audited(attemptId)).toMatchObject([
+    {},
+    { after: { decision: 'duplicate', refund_id: refundId } },
+  ]);
+  expect([await listed(), await waiting()]).toEqual([[], 0]);
+  expect((await resolve(attemptId, duplicate(attempt))).body.code).toBe('already_resolved');
+  // The same answer once more, as a relay replays it, opens nothing again; another document does.
+  await answersLate(attempt);
+  expect(await listed()).toEqual([]);
+  await answersLate(attempt, 102);
+  expect(await listed()).toEqual([attemptId]);
+  expect((await resolve(attemptId, ENDED)).status).toBe(200);
+});
+
+test('what was refunded at the register is recorded as gone', async () => {
+  const { attemptId } = await endedAndAnswered();
+  const answer = await resolve(attemptId, ENDED);
+  expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
+  expect([await listed(), await waiting()]).toEqual([[], 0]);
+  expect(await fixture.attempt(attemptId)).toMatchObject({
+    outcome: { decided_late: { decision: 'not_registered', reason: ENDED.reason, found_late: { receipt_seq: 101 } } },
+  });
+});
+
+test('it is neither sold by that document nor sent again', async () => {
+  const attempt = await endedAndAnswered();
+  const other = { receipt_seq: 102, fiscal_sign: SIGN, verification_url: link(attempt.terminalId, 102, SIGN) };
+  const decisions = [
+    { ...duplicate(attempt), decision: 'registered' },
+    { decision: 'not_registered', reason: REASON },
+    { ...duplicate(attempt), surplus: other },
+  ];
+  for (const decision of decisions)
+    expect((await resolve(attempt.attemptId, decision)).body.code).toBe('already_resolved');
+  expect(await listed()).toEqual([attempt.attemptId]);
+  await resolve(attempt.attemptId, ENDED);
+});
+
+test('an answer that meets the decision is not lost between them', async () => {
+  const attempt = await fixture.createAttempt();
+  const [late] = await Promise.all([answersLate(attempt), resolve(attempt.attemptId, ENDED)]);
+  const receipt = (await fixture.get(`/v1/receipts/${attempt.receiptId}`)).body as unknown as { status: string };
+  expect([late, receipt.status, await waiting()]).toEqual(
+    late === 'proved' ? ['proved', 'registered', 0] : ['duplicate_suspected', 'rejected', 1],
+  );
+});
