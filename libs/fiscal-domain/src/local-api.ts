@@ -116,6 +116,15 @@ export interface LocalStatus {
   capabilities?: string[];
   /** Extension: made once with the register's data folder. */
   journalId?: string;
+  /** Extension: while every receipt would be refused by the module, whatever it says. */
+  fmRefusal?: FmRefusal;
+}
+
+export interface FmRefusal {
+  /** F-001 or F-003, as the receipt would be answered. */
+  code: string;
+  reason: string;
+  message: string;
 }
 
 /** GET /fm/info. Counts of documents and shifts; accumulated sums are lifetime sums in tiyin. */

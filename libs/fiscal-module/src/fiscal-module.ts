@@ -128,6 +128,11 @@ export type CloseShiftOutcome = { readonly kind: 'closed'; readonly shift: Shift
 export interface FiscalModule {
   /** `null` when ready; otherwise why nothing can be fiscalised. */
   fault(): ModuleRefusal | null;
+  /**
+   * What the module would refuse any document with at this moment, a fault included: a clock that is behind, a disk without room, a full memory.
+   * `null`: it depends on the document. One that polls a register keeps it out of use while this stands, instead of finding it out by sales.
+   */
+  standingRefusal(): ModuleRefusal | null;
   info(): ModuleInfo;
   /** The open shift, else the last closed one, else `null`. */
   currentShift(): Shift | null;

@@ -1,5 +1,5 @@
 // Promise: an answer of a register that says what cannot be is not readable, so that nothing is recorded by it.
-import { parseSaleResponse } from './shapes.js';
+import { parseSaleResponse, parseStatus } from './shapes.js';
 
 const RECEIPT = {
   terminalId: 'UZ000000000001',
@@ -17,3 +17,21 @@ test.each([
   const answer = parseSaleResponse({ receipt: { ...RECEIPT, transactionTime }, ofdSent: true });
   expect(answer?.receipt.transactionTime).toBe(isReadable ? transactionTime : undefined);
 });
+
+const STATUS = {
+  ...{ app: 'x', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: true },
+  subscriptionState: 'active',
+};
+const REFUSAL = { code: 'F-003', reason: 'clock_behind', message: 'The clock is behind' };
+
+// What is beyond the specification is taken in our form, and says nothing in another.
+test('why its module refuses every receipt', () => {
+  expect(parseStatus({ ...STATUS, fmRefusal: { ...REFUSAL, more: 1 } })?.fmRefusal).toEqual(REFUSAL);
+});
+
+test.each([undefined, null, true, 'F-003', [], {}, { ...REFUSAL, message: 7 }, { ...REFUSAL, code: '' }])(
+  'a field of that name as %j leaves the status as it is',
+  (fmRefusal) => {
+    expect(parseStatus({ ...STATUS, fmRefusal })).toEqual(STATUS);
+  },
+);

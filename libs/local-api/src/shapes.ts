@@ -90,7 +90,15 @@ export function parseStatus(body: unknown): LocalStatus | null {
     subscriptionState: subscriptionState satisfies SubscriptionState,
     ...(capabilities && { capabilities }),
     ...journalId.as('journalId'),
+    ...fmRefusalIn(json['fmRefusal']),
   };
+}
+
+/** In a form that is not ours it says nothing, as any field that is not known. */
+function fmRefusalIn(value: unknown): Pick<LocalStatus, 'fmRefusal'> {
+  const json = asObject(value);
+  const [code, reason, message] = ['code', 'reason', 'message'].map((name) => asText(json?.[name]));
+  return code && reason && message ? { fmRefusal: { code, reason, message } } : {};
 }
 
 const FM_COUNTS = [

@@ -136,9 +136,13 @@ describe('the emulator', () => {
     on(async (register) => {
       await register.sell(sale());
       await set(register, { fault: 'clock_jump', delay_ms: -3_600_000 });
-      expect(await register.sell(sale())).toMatchObject({ body: { error: { details: { reason: 'clock_behind' } } } });
+      const refused = await register.sell(sale());
+      expect(refused).toMatchObject({ body: { error: { details: { reason: 'clock_behind' } } } });
+      const { code, message } = refused.body.error as { code: string; message: string };
+      expect((await register.call('GET', '/status')).body.fmRefusal).toEqual({ code, reason: 'clock_behind', message });
       await set(register, { fault: 'clock_jump', delay_ms: 3_600_000 }, { fault: 'subscription', code: 'expired' });
       expect(await register.sell(sale())).toMatchObject({ status: 402, body: { error: { code: 'E-002' } } });
+      expect((await register.call('GET', '/status')).body).not.toHaveProperty('fmRefusal');
       await set(register, { fault: 'memory_full', next: 1 }, { fault: 'ofd_down', next: 1 });
       expect(await register.sell(sale())).toMatchObject({ body: { error: { details: { reason: 'memory_full' } } } });
       expect((await register.sell(sale())).body).toMatchObject({ ofdSent: false });

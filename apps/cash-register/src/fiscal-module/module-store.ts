@@ -1,4 +1,4 @@
-import type { Sqlite } from '../journal/database.js';
+import { inTransaction, type Sqlite } from '../journal/database.js';
 import { NO_DIGEST, NO_SUMS, type Shift, type Sums, type ZReport } from '#fiscal-module';
 
 /** The module's lifetime state, replaced as a whole with each operation. */
@@ -43,6 +43,9 @@ interface ShiftRow {
   payload: string | null;
   digest: string | null;
 }
+
+/** More than a document of 500 items. */
+const ROOM_BYTES = 1_048_576;
 
 const EMPTY_STATE: ModuleState = {
   receiptSeq: 0,
@@ -101,6 +104,16 @@ export class ModuleStore {
       ...[receiptSeq, lastDigest, lastSign, lastOperationMs],
       ...[sale.cash, sale.card, sale.vat, refund.cash, refund.card, refund.vat],
     );
+  }
+
+  /** Two transactions, so that the disk has taken it in between. One that a crash has left is taken away by the next. */
+  tryRoom(): void {
+    inTransaction(this.db, () => {
+      this.db.prepare(`INSERT OR REPLACE INTO meta VALUES ('room', ?)`).run('x'.repeat(ROOM_BYTES));
+    });
+    inTransaction(this.db, () => {
+      this.db.prepare(`DELETE FROM meta WHERE key = 'room'`).run();
+    });
   }
 
   lastShift(): Shift | null {

@@ -139,7 +139,17 @@ describe('the software fiscal module', () => {
     const wide = documentOf({ items: documentOf().items.map((item) => ({ ...item, name: 'x'.repeat(200_000) })) });
     expect(await recording.register(wide)).toMatchObject({ kind: 'refused', code: 'F-003', reason: 'disk_full' });
     expect(await recording.software.closeShift()).toMatchObject({ reason: 'shift_empty' });
+    const { software, clock } = recording;
+    const ran = jest.spyOn(clock, 'monotonicMs');
+    const standing = (afterMs: number): string | undefined => {
+      ran.mockReturnValue(performance.now() + afterMs);
+      return software.standingRefusal()?.reason;
+    };
+    // It is tried again now and then, without a sale.
+    expect([standing(0), standing(10_000)]).toEqual(['disk_full', 'disk_full']);
     recording.change('PRAGMA max_page_count = 1000000');
+    expect([standing(11_000), standing(20_000)]).toEqual(['disk_full', undefined]);
+    ran.mockRestore();
     expect(await recording.register(wide)).toMatchObject({ kind: 'registered', registration: { seq: 1 } });
     recording.restart();
     expect(await recording.register(documentOf())).toMatchObject({ registration: { seq: 2 } });

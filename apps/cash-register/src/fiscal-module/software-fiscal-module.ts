@@ -44,6 +44,8 @@ export const MODULE_VERSION = 'SW-1.0';
 const ACKNOWLEDGE_MS = 100;
 /** A clock that is behind by less than this is waited for; by more, the module refuses (F-003). */
 const CLOCK_TOLERANCE_MS = 2_000;
+/** After the disk was full it is tried no more often than this whether there is room: a reader of the status makes it write. */
+const DISK_TRIED_MS = 5_000;
 
 /**
  * A fiscal module in software that behaves like a real one. Its memory is SQLite; what is in RAM is a copy that is
@@ -62,6 +64,8 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   /** Acknowledged documents whose unsent mark still stands on disk. */
   private readonly acknowledged = new Set<number>();
   private flushTimer: NodeJS.Timeout | null = null;
+  /** When it was last tried whether there is room; `null`: what was written last found it. */
+  private diskFullAtMs: number | null = null;
 
   constructor(private readonly options: SoftwareModuleOptions) {
     this.store = new ModuleStore(options.db);
@@ -86,6 +90,13 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     return { ...made, message: `${made.message} (${place}${reason})` };
   }
 
+  standingRefusal(): port.ModuleRefusal | null {
+    const isOpen = this.shift?.closedMs === null;
+    const standing =
+      this.fault() ?? (isOpen ? this.memoryFault() : this.shiftFault()) ?? this.fuse() ?? this.clockFault();
+    return standing ?? (this.isDiskStillFull() ? refusal('disk_full') : null);
+  }
+
   info(): port.ModuleInfo {
     return {
       terminalId: this.terminalId,
@@ -108,8 +119,7 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     return this.operate(
       () => {
         if (this.shift?.closedMs === null) return refusal('shift_already_open');
-        const used = this.shift?.number ?? 0;
-        return used >= this.options.shiftCapacity ? refusal('shift_memory_full') : null;
+        return this.shiftFault();
       },
       (timeMs) => {
         const number = (this.shift?.number ?? 0) + 1;
@@ -241,8 +251,9 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     const run = async (): Promise<T | port.ModuleRefusal> => {
       const refused = this.fault() ?? check() ?? this.fuse();
       if (refused) return refused;
+      const behind = this.clockFault();
+      if (behind) return behind;
       const timeMs = await this.nextOperationMs();
-      if (timeMs === null) return refusal('clock_behind', { lastOperationMs: this.state.lastOperationMs });
       return this.unlessDiskIsFull(() => act(timeMs));
     };
     const result = this.tail.then(run);
@@ -254,13 +265,44 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   private unlessDiskIsFull<T>(act: () => T): T | port.ModuleRefusal {
     const before = this.state;
     try {
-      return act();
+      const done = act();
+      this.diskFullAtMs = null;
+      return done;
     } catch (error) {
       const isReadBack = this.state !== before;
       if (!isDiskFull(error) || !isReadBack || this.state.lastOperationMs !== before.lastOperationMs) throw error;
       this.options.onFault?.(error);
+      this.diskFullAtMs = this.options.clock.monotonicMs();
       return refusal('disk_full');
     }
+  }
+
+  /** Nothing is sold meanwhile that would show it: as much is written as a large document takes, and taken away again. */
+  private isDiskStillFull(): boolean {
+    const nowMs = this.options.clock.monotonicMs();
+    if (this.diskFullAtMs === null || nowMs - this.diskFullAtMs < DISK_TRIED_MS) return this.diskFullAtMs !== null;
+    this.diskFullAtMs = nowMs;
+    try {
+      this.store.tryRoom();
+      this.diskFullAtMs = null;
+    } catch (error) {
+      if (!isDiskFull(error)) this.options.onFault?.(error);
+    }
+    return this.diskFullAtMs !== null;
+  }
+
+  private shiftFault(): port.ModuleRefusal | null {
+    return (this.shift?.number ?? 0) >= this.options.shiftCapacity ? refusal('shift_memory_full') : null;
+  }
+
+  private memoryFault(): port.ModuleRefusal | null {
+    return this.unsent.size >= this.options.receiptCapacity ? refusal('memory_full') : null;
+  }
+
+  private clockFault(): port.ModuleRefusal | null {
+    const { lastOperationMs } = this.state;
+    const isBehind = this.options.clock.now().getTime() < lastOperationMs - CLOCK_TOLERANCE_MS;
+    return isBehind ? refusal('clock_behind', { lastOperationMs }) : null;
   }
 
   private fuse(): port.ModuleRefusal | null {
@@ -274,8 +316,8 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     if (this.shift.documents >= SHIFT_DOCUMENT_LIMIT) return refusal('shift_full');
     const unpaid = this.paymentMismatch(document);
     if (unpaid) return unpaid;
-    const isFull = this.unsent.size >= this.options.receiptCapacity || this.options.isMemoryFull?.() === true;
-    if (isFull) return refusal('memory_full');
+    const full = this.options.isMemoryFull?.() === true ? refusal('memory_full') : this.memoryFault();
+    if (full) return full;
     const sums = sumsOf(document);
     if (document.type === 'sale') {
       return areExact(addSums(this.state.sale, sums)) ? null : refusal('sums_full');
@@ -309,9 +351,8 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   }
 
   /** `null` when the clock is behind the last operation by more than a moment. */
-  private async nextOperationMs(): Promise<number | null> {
+  private async nextOperationMs(): Promise<number> {
     const nowMs = this.options.clock.now().getTime();
-    if (nowMs < this.state.lastOperationMs - CLOCK_TOLERANCE_MS) return null;
     const earliestMs = this.state.lastOperationMs + this.options.minIntervalMs;
     if (nowMs < earliestMs) await sleep(earliestMs - nowMs);
     return Math.max(nowMs, earliestMs);

@@ -118,6 +118,7 @@ function listeningPort(server: FastifyInstance): number {
 }
 
 function status(register: Register, port: number): LocalStatus {
+  const refusal = register.settings.REGISTER_EXTENSIONS ? register.module.standingRefusal() : null;
   return {
     app: APP_NAME,
     version: APP_VERSION,
@@ -130,6 +131,7 @@ function status(register: Register, port: number): LocalStatus {
       capabilities: ['idempotency', 'journal', ...FISCAL_FIELDS],
       journalId: register.journalId,
     }),
+    ...(refusal && { fmRefusal: { code: refusal.code, reason: refusal.reason, message: refusal.message } }),
   };
 }
 

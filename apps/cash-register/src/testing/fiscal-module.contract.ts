@@ -158,9 +158,12 @@ export function fiscalModuleContract(name: string, make: (limits: ModuleLimits) 
     test('a clock that jumped back is refused, not waited for', async () => {
       await module().openShift();
       await register();
+      expect(module().standingRefusal()).toBeNull();
       under.moveClock(-HOUR_MS);
       expect(await tryRegister()).toBe('clock_behind');
+      expect(module().standingRefusal()).toMatchObject({ code: 'F-003', reason: 'clock_behind' });
       under.moveClock(HOUR_MS);
+      expect(module().standingRefusal()).toBeNull();
       expect(await tryRegister()).toBe('registered');
     });
 

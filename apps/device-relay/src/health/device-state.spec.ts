@@ -20,11 +20,13 @@ function answered(
     kind: 'answered',
     activated: true,
     fmInitialized: true,
+    fmRefusal: null,
     reading: whole,
     subscriptionExpiresAt: null,
     ...more,
   } as const;
 }
+const refusing = (fmRefusal: string): Observation => answered({}, { fmRefusal });
 const silent = (failures: number): Observation => ({ kind: 'silent', reason: 'ECONNREFUSED', failures });
 const refused = (code: string): Observation => ({ kind: 'refused', code, reason: `${code}: no` });
 const unsent = (hours: number, unsentReceipts = 1): Partial<DeviceReading> => ({
@@ -78,6 +80,15 @@ const CASES: readonly (readonly [string, KnownState, Observation, string, RegExp
   ['activated at last', blocked('E-001: no'), answered(), 'online', null],
   ['module not initialised', ONLINE, answered({}, { fmInitialized: false }), 'blocked', /^F-001/],
   ['module initialised', blocked('F-001: no'), answered(), 'online', null],
+  ['a clock that is behind, by its own word', ONLINE, refusing('F-003: The clock'), 'blocked', /^F-003: The clock/],
+  [
+    'a clock that is behind still',
+    blocked('F-003: The clock'),
+    refusing('F-003: The clock'),
+    'blocked',
+    /^F-003: The clock/,
+  ],
+  ['a clock of which it says nothing', blocked('F-003: The clock'), answered(), 'online', null],
   ['wrong key', ONLINE, refused('S-001'), 'blocked', /^S-001/],
   ['expired by refusal', ONLINE, refused('E-002'), 'expired', /^E-002/],
   ['key mended', blocked('S-001: no'), answered(), 'online', null],

@@ -12,6 +12,8 @@ export type Observation =
       kind: 'answered';
       activated: boolean;
       fmInitialized: boolean;
+      /** What the register itself says its module refuses every receipt with. */
+      fmRefusal: string | null;
       reading: DeviceReading;
       subscriptionExpiresAt: Date | null;
     };
@@ -69,6 +71,7 @@ function decideAnswered(
     return { state: 'expired', reason: 'E-002: the subscription has expired' };
   const refusal = moduleRefusal(reading, nowMs);
   if (refusal !== null) return { state: 'blocked', reason: refusal };
+  if (seen.fmRefusal !== null) return { state: 'blocked', reason: seen.fmRefusal };
   const isHiddenBlock =
     known.state === 'blocked' &&
     known.reason !== null &&

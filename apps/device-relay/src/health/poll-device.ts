@@ -184,8 +184,11 @@ function observationOf(polled: RegisterPoll, reading: DeviceReading | null, fail
     case 'seen': {
       if (reading === null) return null;
       const { activated, fmInitialized } = polled.status;
+      // As the refusal of a receipt names it: it stays one reason, whichever writes it.
+      const refusal = polled.status.fmRefusal;
+      const fmRefusal = refusal ? `${refusal.code}: ${refusal.message}` : null;
       const { subscriptionExpiresAt } = polled;
-      return { kind: 'answered', activated, fmInitialized, reading, subscriptionExpiresAt };
+      return { kind: 'answered', activated, fmInitialized, fmRefusal, reading, subscriptionExpiresAt };
     }
   }
 }
