@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { apiKeyOwner, type Prisma } from '#database';
-import type { Baseline } from '#fiscal-domain';
+import { finalAfterMs, type Baseline } from '#fiscal-domain';
 import { forgetRegister, holdBackUnproven, type RunStatement } from '#ledger';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger } from '#runtime';
@@ -108,7 +108,7 @@ async function round(): Promise<void> {
 async function settled(): Promise<void> {
   await rows.sql.query(
     `UPDATE restore_checks SET answered_at = answered_at - make_interval(secs => $1), due_at = now() - interval '1 s'`,
-    [SETTLE_MS / 1_000],
+    [finalAfterMs(SETTLE_MS) / 1_000],
   );
 }
 

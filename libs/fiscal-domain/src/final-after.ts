@@ -5,13 +5,13 @@
 export const REPEAT_GUARD_MS = 10_000;
 /** For so long a lane lock counts as held after its session was asked last and has answered. */
 export const CONFIRMED_FOR_MS = 5_000;
-/**
- * Nothing that is found out about a request is final sooner, however short a register's settle time: for so long a relay that stood still, and has lost the
- * lane since, may begin a repetition.
- */
-const FINAL_AFTER_MS = CONFIRMED_FOR_MS + REPEAT_GUARD_MS;
+/** For so long after something was found out a relay that stood still, and has lost the lane since, may begin a repetition. */
+const STILL_REPEATED_MS = CONFIRMED_FOR_MS + REPEAT_GUARD_MS;
 
-/** After how long without a new proof what was found out about a request is final at a register with this settle time. */
+/**
+ * After how long without a new proof what was found out about a request is final at a register with this settle time. Their sum: the repetition that leaves
+ * last may then still sleep on its way for as long as any request.
+ */
 export function finalAfterMs(settleMs: number): number {
-  return Math.max(settleMs, FINAL_AFTER_MS);
+  return settleMs + STILL_REPEATED_MS;
 }
