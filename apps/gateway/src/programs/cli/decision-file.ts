@@ -17,9 +17,10 @@ export interface FileDecision {
   fields: Record<string, unknown>;
 }
 
-const CONFIRMATIONS = ['confirm_unsettled', 'confirm_terminal'];
+/** True or false. */
+const FLAGS = ['confirm_unsettled', 'confirm_terminal', 'send_again'];
 const CLAIM = ['receipt_seq', 'fiscal_sign', 'verification_url', 'terminal_id', 'registered_at'];
-const FIELDS = ['decision', ...CLAIM, ...CONFIRMATIONS];
+const FIELDS = ['decision', ...CLAIM, ...FLAGS];
 
 /** Lines of JSON as `restore list` writes them, or CSV with a header; lines without a decision are left out. @throws UsageError */
 export async function* readDecisions(file: string): AsyncGenerator<FileDecision, void, undefined> {
@@ -84,6 +85,6 @@ async function* csvLines(file: string): AsyncGenerator<Line, void, undefined> {
 function typed(name: string, cell: unknown): unknown {
   const text = typeof cell === 'string' ? cell.trim() : cell;
   if (name === 'receipt_seq' && typeof text === 'string' && /^\d+$/.test(text)) return Number(text);
-  if (CONFIRMATIONS.includes(name) && (text === 'true' || text === 'false')) return text === 'true';
+  if (FLAGS.includes(name) && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }
