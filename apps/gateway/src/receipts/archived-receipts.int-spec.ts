@@ -181,6 +181,7 @@ test('no list, export or sum of a time from which receipts have left passes for 
     `/v1/receipts?registered_from=${YEARS_AGO}`,
     '/v1/receipts?created_to=2020-12-31T00:00:00Z',
     '/v1/receipts?registered_to=2020-12-31T00:00:00Z',
+    `/v1/receipts/export?external_id=${encodeURIComponent(EXTERNAL_ID)}`,
     '/v1/receipts/export?created_from=2020-01-01T00:00:00Z',
     '/v1/receipts/export?registered_to=2020-12-31T00:00:00Z',
     '/v1/reports/turnover?by=day&from=2020-05-01&to=2020-05-31',
@@ -210,6 +211,8 @@ test('an export of whose time receipts leave while it runs is cut off at its end
     (await (await exports.open(of, 'ndjson')).toArray()).length;
   expect(await read(filter)).toBe(1);
   await expect(read({ ...filter, createdFrom: new Date(YEARS_AGO) })).rejects.toThrow(/have left for the archive/);
+  await expect(read({ ...filter, createdFrom: null, externalId: EXTERNAL_ID })).rejects.toThrow(ARCHIVE);
+  expect(await read({ ...filter, createdFrom: null, externalId: 'another' })).toBe(0);
 });
 
 test('brought back it is as before; while a refund of it is not, nothing more is given back', async () => {

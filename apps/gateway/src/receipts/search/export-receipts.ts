@@ -4,7 +4,6 @@ import { ListReads, PageReader, type PageReaderOptions, type PrismaService } fro
 import type { ReceiptRow } from '#ledger';
 import { Problem } from '#problems';
 import { FairSlots, type Logger } from '#runtime';
-import { expectWhole } from '../missing-receipt.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
 import { csvLine } from '../../goods/sheets/csv.js';
@@ -13,7 +12,7 @@ import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../../goods
 import { LOGGER } from '../../tokens.js';
 import type { ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
-import { ascendingPageStatement, pageStatement, spansOf, type PageEnd } from './search-receipts.js';
+import { ascendingPageStatement, expectAllHere, pageStatement, type PageEnd } from './search-receipts.js';
 import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
 /** At the same time in this process: each holds a connection for as long as its reader takes. */
@@ -96,7 +95,7 @@ export class ExportReceipts implements OnModuleDestroy {
   ): Promise<{ reader: PageReader<ReceiptRow>; stream: Readable }> {
     const reader = await openReader(from, filter);
     try {
-      const endsWhole = (): Promise<void> => expectWhole(from.database, filter.merchantId, spansOf(filter));
+      const endsWhole = (): Promise<void> => expectAllHere(from.database, filter);
       return { reader, stream: await this.streamOf({ reader, endsWhole }, format) };
     } catch (error) {
       await reader.close();
@@ -137,7 +136,7 @@ async function openReader(
 /** Of one export. */
 interface Pages {
   reader: PageReader<ReceiptRow>;
-  /** @throws Problem 410 where receipts of its time have left */
+  /** @throws Problem 410 where receipts of its time, or the one that it names, have left */
   endsWhole: () => Promise<void>;
 }
 

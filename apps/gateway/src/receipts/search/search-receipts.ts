@@ -47,7 +47,7 @@ export class SearchReceipts {
   filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
     return this.reads.read(async (database) => {
       const filter = await filterOf(database, merchantId, query);
-      await expectWhole(database, merchantId, spansOf(filter));
+      await expectAllHere(database, filter);
       return filter;
     });
   }
@@ -112,12 +112,18 @@ function isWithin({ createdFrom }: ReceiptFilter, { from }: ReceiptsSince): bool
 }
 
 /** The times that a filter names: what it finds is to be all of them. */
-export function spansOf({ createdFrom, createdTo, registeredFrom, registeredTo }: ReceiptFilter): Span[] {
+function spansOf({ createdFrom, createdTo, registeredFrom, registeredTo }: ReceiptFilter): Span[] {
   const spans: Span[] = [
     { of: 'created_at', from: createdFrom, to: createdTo },
     { of: 'registered_at', from: registeredFrom, to: registeredTo },
   ];
   return spans.filter(({ from, to }) => from !== null || to !== null);
+}
+
+/** For a file, which does not show what is missing in it. @throws Problem 410 */
+export async function expectAllHere(database: PrismaService, filter: ReceiptFilter): Promise<void> {
+  await expectWhole(database, filter.merchantId, spansOf(filter));
+  await refuseArchived(database, filter);
 }
 
 /** What was sold under an external id, or has a fiscal number, must not pass for what never was. @throws Problem 410 */
