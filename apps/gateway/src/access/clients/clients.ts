@@ -31,9 +31,8 @@ export class Clients {
     return clientView(row);
   }
 
-  /** Whose client it is, for those who are no merchant themselves; null: there is none. */
-  async merchantOf(id: string): Promise<string | null> {
-    const row = await this.prisma.oauthClient.findUnique({ where: { id }, select: { merchantId: true } });
-    return row?.merchantId ?? null;
+  /** Whose client it is, and what it may, for those who are no merchant themselves; null: there is none. */
+  find(id: string): Promise<{ merchantId: string; scopes: string[] } | null> {
+    return this.prisma.oauthClient.findUnique({ where: { id }, select: { merchantId: true, scopes: true } });
   }
 }

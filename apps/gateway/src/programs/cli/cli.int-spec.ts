@@ -147,6 +147,18 @@ test('a client is set, gets a new secret, is switched off and on: also one that 
   expect(await run('client', 'enable', id)).toMatchObject({ disabled_at: null });
 });
 
+test('also one with a scope that another release has given it', async () => {
+  await run('merchant', 'create', '--code', 'stall', '--name', 'Stall', '--tin', '301234567');
+  const made = await run('client', 'create', '--merchant', 'stall', '--name', 'ERP', '--ip', 'any');
+  const id = String(made['client_id']);
+  const scopes = ['receipts:read', 'newer:power'];
+  await app.get(PrismaService).oauthClient.update({ where: { id }, data: { scopes } });
+  expect(await run('client', 'disable', id)).toMatchObject({ disabled_at: expect.any(String), scopes });
+  expect(await run('client', 'set', id, '--scopes', 'receipts:read')).toMatchObject({ scopes: ['receipts:read'] });
+  // It gives none that it does not know.
+  await expect(run('client', 'set', id, '--scopes', 'newer:power')).rejects.toBeInstanceOf(UsageError);
+});
+
 test.each([
   [[]],
   [['catalog', 'import', '--merchant', 'files']],

@@ -56,9 +56,9 @@ export class ClientCommands {
 
   /** A command about one client. @throws UsageError when there is no such client */
   async run({ verb, target: id, values, flags }: ReadCommand, program: Program): Promise<unknown> {
-    const merchantId = await this.clients.merchantOf(id);
-    if (merchantId === null) throw new UsageError(`There is no client ${JSON.stringify(id)}.`);
-    const administrator = administratorOf(program, merchantId);
+    const client = await this.clients.find(id);
+    if (client === null) throw new UsageError(`There is no client ${JSON.stringify(id)}.`);
+    const administrator = administratorOf(program, client.merchantId, client.scopes);
     switch (verb) {
       case 'set':
         return this.changeClient.execute(administrator, id, checked(ClientPatch, patchOf(values)));
@@ -72,9 +72,9 @@ export class ClientCommands {
   }
 }
 
-/** An operator of the machine may grant everything. */
-function administratorOf(program: Program, merchantId: string): Administrator {
-  return { ...program, merchantId, scopes: SCOPES };
+/** An operator of the machine may grant everything, and change a client to which another release has given what this one does not know. */
+function administratorOf(program: Program, merchantId: string, held: readonly string[] = []): Administrator {
+  return { ...program, merchantId, scopes: [...SCOPES, ...held] };
 }
 
 function patchOf({ name, ip, scopes, signing, auth }: Given): Record<string, unknown> {
