@@ -8,12 +8,13 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Tiyin as so'm; a net sum may be negative. */
 export function money(say: Say, sumTiyin: number): string {
-  return say('sum', { sum: plainMoney(sumTiyin) });
+  return say('sum', { sum: plainMoney(say, sumTiyin) });
 }
 
-/** Where the column says what money it is. */
-export function plainMoney(sumTiyin: number): string {
-  return sumTiyin < 0 ? `−${sumText(-sumTiyin)}` : sumText(sumTiyin);
+/** Where the column says what money it is. The decimal mark is that of the language (CLDR: a comma in Russian and in Uzbek); a receipt has its own. */
+export function plainMoney(say: Say, sumTiyin: number): string {
+  const text = sumText(Math.abs(sumTiyin)).replace('.', say('decimal_mark'));
+  return sumTiyin < 0 ? `−${text}` : text;
 }
 
 /** The two largest units that are not zero, rounded up to seconds below a minute. */

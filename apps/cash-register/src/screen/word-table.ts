@@ -159,6 +159,7 @@ const TILL = {
   vat: ['НДС', 'QQS', 'VAT'],
   total: ['Итого', 'Jami', 'Total'],
   sum: ['{sum}\u00a0сум', '{sum}\u00a0so‘m', '{sum}\u00a0so‘m'],
+  decimal_mark: [',', ',', '.'],
   currency: ['сум', 'so‘m', 'so‘m'],
   shift_open: ['Открыть смену', 'Smenani ochish', 'Open the shift'],
   shift_close: ['Закрыть смену', 'Smenani yopish', 'Close the shift'],

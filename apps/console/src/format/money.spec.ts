@@ -1,5 +1,5 @@
 // Promise: a sum is shown and read digit by digit, whatever its size; what is no sum is refused.
-import { formatCount, formatTiyin, parseSom, tiyinToInput } from './money.js';
+import { formatCount, formatQuantity, formatTiyin, parseSom, tiyinToInput } from './money.js';
 
 const plain = (text: string): string => text.replaceAll('\u202f', ' ');
 
@@ -21,4 +21,11 @@ test('what a person types becomes whole tiyin', () => {
   expect(parseSom('-5')).toBeNull();
   expect(parseSom('1e5')).toBeNull();
   for (const tiyin of [0, 1, 10, 100, 150_050, 999_999_999_999_999]) expect(parseSom(tiyinToInput(tiyin))).toBe(tiyin);
+});
+
+test('a quantity has the decimal mark of the language, as a sum has', () => {
+  expect(formatQuantity(1.5, 'ru')).toBe('1,5');
+  expect(formatQuantity('0.125', 'uz')).toBe('0,125');
+  expect(formatQuantity(1.5, 'en')).toBe('1.5');
+  expect(formatQuantity(12, 'ru')).toBe('12');
 });

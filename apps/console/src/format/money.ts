@@ -5,8 +5,12 @@ const GROUP = '\u202f';
 export function formatTiyin(tiyin: number, language: string): string {
   const digits = String(Math.abs(tiyin)).padStart(3, '0');
   const whole = groupDigits(digits.slice(0, -2));
-  const mark = language === 'en' ? '.' : ',';
-  return `${tiyin < 0 ? '−' : ''}${whole}${mark}${digits.slice(-2)}`;
+  return `${tiyin < 0 ? '−' : ''}${whole}${markOf(language)}${digits.slice(-2)}`;
+}
+
+/** A number or a decimal text, as answers have it: `1,5`. */
+export function formatQuantity(quantity: number | string, language: string): string {
+  return String(quantity).replace('.', markOf(language));
 }
 
 /** `1 234 567`. */
@@ -26,6 +30,11 @@ export function tiyinToInput(tiyin: number): string {
   const digits = String(tiyin).padStart(3, '0');
   const cents = digits.slice(-2);
   return cents === '00' ? digits.slice(0, -2) : `${digits.slice(0, -2)}.${cents}`;
+}
+
+/** Of CLDR: a comma in Russian and in Uzbek, in either script. The register's screen has the same. */
+function markOf(language: string): string {
+  return language === 'en' ? '.' : ',';
 }
 
 function groupDigits(digits: string): string {

@@ -1,11 +1,16 @@
 import { useState, type ReactElement, type ReactNode } from 'react';
-import { formatTiyin } from '../format/money.js';
+import { formatQuantity, formatTiyin } from '../format/money.js';
 import { formatTime, ZONE_LABEL } from '../format/time.js';
 import { useLanguage, useWords } from '../i18n/i18n.js';
 
 export function Money({ tiyin }: { tiyin: number }): ReactElement {
   const { language } = useLanguage();
   return <span className="money">{formatTiyin(tiyin, language)}</span>;
+}
+
+export function Quantity({ of }: { of: number | string }): ReactElement {
+  const { language } = useLanguage();
+  return <>{formatQuantity(of, language)}</>;
 }
 
 /** Time of Tashkent; the title names the zone and the instant itself. */

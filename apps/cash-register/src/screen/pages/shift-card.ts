@@ -34,9 +34,9 @@ function totals({ saleCount, sale, refundCount, refund }: Shift, say: Say): Mark
     [say('vat'), sale.vat, refund.vat],
   ] as const;
   const row = ([name, sold, refunded]: (typeof rows)[number]): Markup =>
-    markup`<tr><td>${name}</td><td>${plainMoney(sold)}</td><td>${plainMoney(refunded)}</td></tr>`;
+    markup`<tr><td>${name}</td><td>${plainMoney(say, sold)}</td><td>${plainMoney(say, refunded)}</td></tr>`;
   const sums = [sale.cash + sale.card, refund.cash + refund.card] as const;
   return markup`<table><thead><tr><th>${say('currency')}</th><th>${say('sales')}</th><th>${say('refunds')}</th></tr></thead><tbody>
 <tr><td>${say('count')}</td><td>${saleCount}</td><td>${refundCount}</td></tr>${rows.map(row)}
-<tr class="sum"><td>${say('total')}</td><td>${plainMoney(sums[0])}</td><td>${plainMoney(sums[1])}</td></tr></tbody></table>`;
+<tr class="sum"><td>${say('total')}</td><td>${plainMoney(say, sums[0])}</td><td>${plainMoney(say, sums[1])}</td></tr></tbody></table>`;
 }

@@ -4,7 +4,7 @@ import type { ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Card, Copyable, Facts, Money, PageHead, Time } from '../../ui/shown.js';
+import { Card, Copyable, Facts, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
 import { Loaded, NeedsScope } from '../../ui/states.js';
 import { ReceiptActions } from './receipt-actions.js';
 import { ReceiptDocument } from './receipt-document.js';
@@ -142,7 +142,7 @@ function Line({ item }: { item: Receipt['items'][number] }): ReactElement {
         </small>
       </td>
       <td className="end" data-label={title.qty}>
-        {item.qty}
+        <Quantity of={item.qty} />
       </td>
       <td className="end" data-label={title.price}>
         <Money tiyin={item.price} />

@@ -5,7 +5,7 @@ import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
-import { Facts, Money } from '../../ui/shown.js';
+import { Facts, Money, Quantity } from '../../ui/shown.js';
 import { Loaded, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { EMPTY_REFUND, refundableLines, refundBody, type Left, type RefundDraft } from './refund-body.js';
@@ -149,7 +149,7 @@ function Lines({ receipt, left, draft, change }: LinesProps): ReactElement {
           <div>
             <strong>{item.name}</strong>
             <small className="hint block">
-              {receipts.line.left}: {rest.qty} · <Money tiyin={rest.total} />
+              {receipts.line.left}: <Quantity of={rest.qty} /> · <Money tiyin={rest.total} />
             </small>
           </div>
           <TextField

@@ -6,7 +6,7 @@ import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Pages, usePages } from '../../ui/pages.js';
-import { Badge, Facts, Json, Money, PageHead, Time } from '../../ui/shown.js';
+import { Badge, Facts, Json, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
 import { Empty, NeedsScope } from '../../ui/states.js';
 import { reasonText } from '../registers/reason-text.js';
 import { DecisionForm } from './decision-form.js';
@@ -84,7 +84,7 @@ function CaseCard({ one }: { one: UnknownCase }): ReactElement {
           <ul className="plain-list hint">
             {receipt.items.slice(0, 5).map((item) => (
               <li key={item.line}>
-                {item.qty} × {item.name}
+                <Quantity of={item.qty} /> × {item.name}
               </li>
             ))}
             {receipt.items.length > 5 && <li>… {formatCount(receipt.items.length)}</li>}
