@@ -1,7 +1,54 @@
 import { spawn } from 'node:child_process';
+import os from 'node:os';
 
 import { ROOT } from './paths.mjs';
 import { UserError } from './user-error.mjs';
+
+/** @typedef {import('node:child_process').ChildProcess} ChildProcess */
+
+/** What does not end when it is asked to is killed after so long. */
+const END_MS = 15_000;
+
+/** @type {Set<ChildProcess>} */
+const running = new Set();
+/** Each command has a group of its own, with all that it starts in turn. */
+let endWithUs = false;
+/** @type {NodeJS.Signals | null} */
+let ending = null;
+
+/**
+ * From now on a signal ends the commands of `run`, with all that these have started, and refuses further ones. This process then goes to its own end,
+ * as after any failure, so that what it holds is given back. A second signal ends it at once.
+ * @returns {() => number | null} the code to exit with, where a signal has come
+ */
+export function endCommandsWithUs() {
+  endWithUs = process.platform !== 'win32';
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.once(signal, () => {
+      ending ??= signal;
+      for (const child of running) end(child, 'SIGTERM');
+      setTimeout(() => {
+        for (const child of running) end(child, 'SIGKILL');
+      }, END_MS).unref();
+    });
+  }
+  return () => (ending === null ? null : 128 + os.constants.signals[ending]);
+}
+
+/**
+ * @param {ChildProcess} child
+ * @param {'SIGTERM' | 'SIGKILL'} signal
+ */
+function end(child, signal) {
+  if (!endWithUs || child.pid === undefined) return child.kill(signal);
+  try {
+    return process.kill(-child.pid, signal);
+  } catch (error) {
+    // It has ended by itself.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH') return false;
+    throw error;
+  }
+}
 
 /**
  * Runs a command to its end and keeps what it printed.
@@ -13,7 +60,10 @@ import { UserError } from './user-error.mjs';
  */
 export function run(command, args, { env = process.env, cwd = ROOT, show = false, dropStdout = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', dropStdout ? 'ignore' : 'pipe', 'pipe'] });
+    if (ending !== null) return reject(endedBy(ending));
+    const stdio = /** @type {const} */ (['ignore', dropStdout ? 'ignore' : 'pipe', 'pipe']);
+    const child = spawn(command, args, { cwd, env, stdio: [...stdio], detached: endWithUs });
+    running.add(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
@@ -21,9 +71,21 @@ export function run(command, args, { env = process.env, cwd = ROOT, show = false
         if (show) process.stdout.write(chunk);
       });
     }
-    child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code: code ?? (signal === null ? 1 : 128), output }));
+    child.once('error', (error) => {
+      running.delete(child);
+      reject(error);
+    });
+    child.once('close', (code, signal) => {
+      running.delete(child);
+      if (ending === null) resolve({ code: code ?? (signal === null ? 1 : 128), output });
+      else reject(endedBy(ending));
+    });
   });
+}
+
+/** @param {NodeJS.Signals} signal */
+function endedBy(signal) {
+  return new UserError(`${signal} has come: this was not carried out.`);
 }
 
 /**
