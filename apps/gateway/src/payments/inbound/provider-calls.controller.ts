@@ -16,6 +16,9 @@ import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { ProviderLogins } from './provider-logins.js';
 import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
 
+/** So much sooner than its caller is answered "not now" does a call count as late: a timer may be a millisecond early. */
+const BEFORE = 0.9;
+
 /** Where payment providers call: each proves who it is in its own way, and is answered in its own terms. */
 @Controller('v1/providers')
 export class ProviderCallsController {
@@ -103,7 +106,13 @@ export class ProviderCallsController {
   ): Promise<void> {
     const code = PROVIDERS.find((known) => known === provider);
     if (!code) throw notFound('provider account');
-    const call: ProviderCall = { code, accountId, operation, request };
+    const call: ProviderCall = {
+      code,
+      accountId,
+      operation,
+      request,
+      isLate: lateAfter(this.timing.answerMs * BEFORE),
+    };
     const { status, body, contentType } = await this.inTime(call, () => this.answerFrom(call));
     const text = contentType === undefined ? JSON.stringify(body) : String(body);
     await reply
@@ -179,6 +188,12 @@ export class ProviderCallsController {
     if (account?.provider !== provider || isTestId(account.merchantId)) throw notFound('provider account');
     return account;
   }
+}
+
+/** By the monotonic clock, which a machine that is suspended may stop, and by the wall clock, which may be set. */
+function lateAfter(ms: number): () => boolean {
+  const [monotonic, wall] = [performance.now(), Date.now()];
+  return () => performance.now() - monotonic >= ms || Math.abs(Date.now() - wall) >= ms;
 }
 
 function isKnownSource({ sources }: OpenAccount, address: string): boolean {

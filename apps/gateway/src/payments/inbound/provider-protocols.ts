@@ -25,6 +25,8 @@ export interface ProviderCall {
   accountId: string;
   operation: string;
   request: FastifyRequest;
+  /** Its caller may have been answered already, or have stopped waiting. */
+  isLate: () => boolean;
 }
 
 /** Whose words a call is answered in. */
@@ -52,7 +54,8 @@ export class ProviderProtocols {
       case 'multicard':
         return this.multicard.answer(known);
       default: {
-        const asked = { account, address: request.ip, request: inboundRequestOf(call, isKnown) };
+        const { isLate } = call;
+        const asked = { account, address: request.ip, request: inboundRequestOf(call, isKnown), isLate };
         if (definition.inbound && isDriven(definition, operation))
           return this.transactions.answer(definition.inbound, asked);
         if (definition.hints && operation === '') return this.hints.answer(definition.hints, asked);

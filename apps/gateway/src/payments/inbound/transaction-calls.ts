@@ -19,6 +19,7 @@ export interface ProviderRequest {
   account: OpenAccount;
   address: string;
   request: InboundRequest;
+  isLate: () => boolean;
 }
 
 /** One call with the payment and its receipt locked. */
@@ -41,7 +42,10 @@ export class TransactionCalls {
     private readonly worker: PaymentWorker,
   ) {}
 
-  async answer(protocol: TransactionProtocol, { account, address, request }: ProviderRequest): Promise<InboundAnswer> {
+  async answer(
+    protocol: TransactionProtocol,
+    { account, address, request, isLate }: ProviderRequest,
+  ): Promise<InboundAnswer> {
     const read = reader(account);
     const reading = protocol.read(request, read);
     if (reading.kind === 'answered') return reading.answer;
@@ -61,6 +65,8 @@ export class TransactionCalls {
       };
       const decision = protocol.decide(command, facts, request, read);
       if (decision.changes.length === 0 || !payment) return decision.answer;
+      // Asked while its lock is held: what its provider asks from now on waits for what is written here.
+      if (transaction === null && isLate()) return protocol.failure(request, read);
       const { lifetimeMs } = protocol;
       if (await this.write(tx, { account, payment, command, lifetimeMs }, decision.changes)) performed = payment;
       await this.rows.keep(tx, {
