@@ -173,6 +173,12 @@ export const fleet = {
         'It goes back to its place and is sent again. If the register has it after all, the sale is there twice.',
       duplicate: 'It becomes registered, and the surplus document is refunded at once.',
     },
+    /** Of a receipt that was ended as rejected: what it has at the register is to go. */
+    endedEffect: {
+      duplicate: 'The receipt stays rejected. The document that you enter is refunded at once.',
+      not_registered:
+        'The receipt stays rejected. There is no document any more: it was refunded at the register, or never was there.',
+    },
     reason: 'Reason (on the audit trail)',
     seq: 'Number at the register',
     sign: 'Fiscal sign (12 digits)',

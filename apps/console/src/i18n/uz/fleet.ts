@@ -177,6 +177,10 @@ export const fleet: FleetWords = {
       not_registered: 'Chek o‘z joyiga qaytadi va yana yuboriladi. Agar u kassada bo‘lsa, sotuv ikki marta bo‘ladi.',
       duplicate: 'Chek ro‘yxatga olingan bo‘ladi, ortiqcha hujjat esa darhol qaytariladi.',
     },
+    endedEffect: {
+      duplicate: 'Chek rad etilganicha qoladi. Kiritilgan hujjat darhol qaytariladi.',
+      not_registered: 'Chek rad etilganicha qoladi. Hujjat endi yo‘q: u kassada qaytarilgan yoki u yerda bo‘lmagan.',
+    },
     reason: 'Sabab (audit jurnaliga yoziladi)',
     seq: 'Kassadagi raqam',
     sign: 'Fiskal belgi (12 raqam)',

@@ -1,5 +1,5 @@
 // Promise: a decision sends its own fields and no others, so that none of an earlier choice slips in.
-import { decisionBody, EMPTY_DECISION } from './decision-body.js';
+import { decisionBody, EMPTY_DECISION, endedDraft } from './decision-body.js';
 
 const typed = {
   ...EMPTY_DECISION,
@@ -45,5 +45,16 @@ test('a duplicate names the surplus document', () => {
   expect(decisionBody({ ...typed, ...surplus, decision: 'duplicate' })).toMatchObject({
     receipt_seq: 17,
     surplus: { receipt_seq: 0, fiscal_sign: '210987654321', verification_url: 'https://ofd.uz/y' },
+  });
+});
+
+test('of a receipt that was ended: its document is taken back, or is not there any more', () => {
+  const draft = { ...typed, surplusSeq: '18', surplusSign: '210987654321', surplusLink: 'https://ofd.uz/y' };
+  expect(decisionBody(endedDraft(draft))).toEqual({
+    ...{ decision: 'duplicate', reason: 'seen at the register' },
+    ...{ receipt_seq: 17, fiscal_sign: '123456789012', verification_url: 'https://ofd.uz/x' },
+  });
+  expect(decisionBody(endedDraft({ ...draft, decision: 'not_registered' }))).toEqual({
+    ...{ decision: 'not_registered', reason: 'seen at the register', send_again: false },
   });
 });

@@ -37,6 +37,15 @@ export const EMPTY_DECISION: DecisionDraft = {
   confirmTerminal: false,
 };
 
+/** What can be decided of a receipt that was ended as rejected and is at its register all the same: what becomes of that document. */
+export const ENDED_DECISIONS = ['duplicate', 'not_registered'] as const;
+
+/** The draft as it counts for such a receipt: it is neither sold by that document nor sent again. */
+export function endedDraft(draft: DecisionDraft): DecisionDraft & { decision: (typeof ENDED_DECISIONS)[number] } {
+  const decision = draft.decision === 'not_registered' ? 'not_registered' : 'duplicate';
+  return { ...draft, decision, isEnded: true, surplusSeq: '', surplusSign: '', surplusLink: '' };
+}
+
 /** Only the fields of this decision are sent; each is judged by the gateway, with its pointer. */
 export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
   const { decision, reason } = draft;

@@ -6,7 +6,14 @@ import { CheckField, RadioField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
-import { decisionBody, EMPTY_DECISION, type Decision, type DecisionDraft } from './decision-body.js';
+import {
+  decisionBody,
+  EMPTY_DECISION,
+  ENDED_DECISIONS,
+  endedDraft,
+  type Decision,
+  type DecisionDraft,
+} from './decision-body.js';
 
 const DECISIONS: readonly Decision[] = ['registered', 'not_registered', 'duplicate'];
 
@@ -14,7 +21,9 @@ const DECISIONS: readonly Decision[] = ['registered', 'not_registered', 'duplica
 export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
   const { fleet } = useWords();
   const words = fleet.unknown;
-  const [draft, change, clear] = useDraft<DecisionDraft>(`decision:${one.attempt.id}`, EMPTY_DECISION);
+  const [typed, change, clear] = useDraft<DecisionDraft>(`decision:${one.attempt.id}`, EMPTY_DECISION);
+  const isOver = one.receipt.status === 'rejected';
+  const draft = isOver ? endedDraft(typed) : typed;
   const decide = useChange(
     () =>
       api('post', '/v1/operator/attempts/{id}/resolve', {
@@ -33,7 +42,11 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
         legend={words.decide}
         name={`decision-${one.attempt.id}`}
         value={draft.decision}
-        options={DECISIONS.map((value) => ({ value, label: words.decision[value], hint: words.effect[value] }))}
+        options={
+          isOver
+            ? ENDED_DECISIONS.map((value) => ({ value, label: words.decision[value], hint: words.endedEffect[value] }))
+            : DECISIONS.map((value) => ({ value, label: words.decision[value], hint: words.effect[value] }))
+        }
         onValue={(decision) => change({ decision })}
       />
       {draft.decision !== 'not_registered' && (
@@ -46,23 +59,10 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
           onValue={(confirmTerminal) => change({ confirmTerminal })}
         />
       )}
-      {draft.decision === 'duplicate' && isSigned(one) && (
+      {draft.decision === 'duplicate' && !isOver && isSigned(one) && (
         <SurplusFields draft={draft} change={change} problem={decide.error} />
       )}
-      {draft.decision === 'not_registered' && (
-        <CheckField
-          label={words.ended}
-          checked={draft.isEnded}
-          onValue={(isEnded) => change({ isEnded, confirmUnsettled: false })}
-        />
-      )}
-      {draft.decision === 'not_registered' && (one.attempt.unsettled || draft.isEnded) && (
-        <CheckField
-          label={words.unsettled}
-          checked={draft.confirmUnsettled}
-          onValue={(confirmUnsettled) => change({ confirmUnsettled })}
-        />
-      )}
+      {draft.decision === 'not_registered' && !isOver && <AbsentFields one={one} draft={draft} change={change} />}
       <TextArea
         label={words.reason}
         value={draft.reason}
@@ -79,6 +79,31 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** Of what the register does not have. */
+function AbsentFields({
+  one,
+  draft,
+  change,
+}: Pick<FieldsProps, 'draft' | 'change'> & { one: UnknownCase }): ReactElement {
+  const words = useWords().fleet.unknown;
+  return (
+    <>
+      <CheckField
+        label={words.ended}
+        checked={draft.isEnded}
+        onValue={(isEnded) => change({ isEnded, confirmUnsettled: false })}
+      />
+      {(one.attempt.unsettled || draft.isEnded) && (
+        <CheckField
+          label={words.unsettled}
+          checked={draft.confirmUnsettled}
+          onValue={(confirmUnsettled) => change({ confirmUnsettled })}
+        />
+      )}
+    </>
   );
 }
 
