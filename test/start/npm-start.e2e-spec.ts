@@ -239,6 +239,18 @@ test('in the background npm’s own process is the one to end, and everything en
   expect(livingCommands()).toEqual([]);
 });
 
+test('so it is with the process of each program alone', async () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const alone = Object.keys(scripts).filter((name) => name.startsWith('start:'));
+  expect(alone.filter((name) => !scripts[name]?.startsWith('exec '))).toEqual([]);
+  for (const [name, ready] of Object.entries({ 'start:db': 'Ctrl-C stops it.', 'start:ofd': '"msg":"ready"' })) {
+    const behind = new StartedSystem(dataDir, ports, ['run', name], 'npm');
+    await behind.says(ready);
+    await behind.ends('SIGTERM');
+    expect([name, livingCommands()]).toEqual([name, []]);
+  }
+});
+
 test('a busy database port is one sentence, and nothing is left running', async () => {
   const busy = createServer();
   await new Promise<void>((resolve) => busy.listen(Number(ports['POSTGRES_PORT']), '127.0.0.1', resolve));
