@@ -28,9 +28,11 @@ export async function openDatabase(env, dataDir) {
  * @param {string} dataDir
  * @returns {Promise<Database>}
  */
-function embeddedDatabase(env, dataDir) {
+async function embeddedDatabase(env, dataDir) {
   const port = portOf(env, 'POSTGRES_PORT', 8754);
-  return step('Starting PostgreSQL', () => startEmbeddedPostgres({ dataDir, port }));
+  const database = await step('Starting PostgreSQL', () => startEmbeddedPostgres({ dataDir, port }));
+  database.keep();
+  return database;
 }
 
 /**

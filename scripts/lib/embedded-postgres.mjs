@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
 
-import { codeOf, lastLines, openLog, readJson, writeSecretJson } from './files.mjs';
+import { EmbeddedServer } from './embedded-server.mjs';
+import { readJson, writeSecretJson } from './files.mjs';
 import { preparePostgresBinaries, SYSTEM_FOLDER } from './postgres-binaries.mjs';
-import { createCluster, findRunningServer, killServer, spawnServer, stopServer } from './postgres-cluster.mjs';
+import { createCluster, findRunningServer, killServer, stopServer } from './postgres-cluster.mjs';
 import { APP_ROLE, DATABASE, ensureDatabase, ensureRoles, OWNER_ROLE } from './postgres-roles.mjs';
-import { commandOf, isPortFree, sleep, waitUntil } from './processes.mjs';
+import { commandOf, isPortFree, waitUntil } from './processes.mjs';
 import { canEnter, findServiceAccount } from './service-account.mjs';
 import { UserError } from './user-error.mjs';
 
@@ -24,8 +24,9 @@ import { UserError } from './user-error.mjs';
 /**
  * @typedef {{
  *   adminUrl: string, migrateDatabaseUrl: string, databaseUrl: string, port: number,
- *   owned: boolean, stop: () => Promise<void>,
- * }} RunningPostgres `owned` is false when another of our programs started it and will stop it
+ *   owned: boolean, keep: () => void, stop: () => Promise<void>,
+ * }} RunningPostgres `owned` is false when another of our programs started it and will stop it; `keep`: from now on it is started
+ *   again when it ends by itself
  */
 
 /**
@@ -52,11 +53,18 @@ export async function startEmbeddedPostgres({ dataDir, port, durable = true }) {
   // The passwords are on disk before a cluster exists that knows them.
   writeSecretJson(recordFile(dataDir), record);
   createCluster(cluster, record.passwords.postgres, { durable });
-  const pid = await startServer(cluster, dataDir, record, durable);
+  const server = new EmbeddedServer({
+    ...{ cluster, port, adminUrl: record.admin_url, logFile: path.join(dataDir, 'logs', 'postgres.log') },
+    // Test servers serve many whole systems at a time, each with pools of its own.
+    settings: durable ? {} : { fsync: 'off', full_page_writes: 'off', shared_buffers: '64MB', max_connections: '1000' },
+  });
+  const pid = await server.start();
   await ensureRoles(record.admin_url, record.passwords);
   await ensureDatabase(record.admin_url, DATABASE);
-  writeSecretJson(recordFile(dataDir), { ...record, server_pid: pid, supervisor_pid: process.pid });
-  return { ...urlsOf(record), owned: true, stop: () => stopServer(pid, 4_000) };
+  const note = (/** @type {number} */ now) =>
+    writeSecretJson(recordFile(dataDir), { ...record, server_pid: now, supervisor_pid: process.pid });
+  note(pid);
+  return { ...urlsOf(record), owned: true, keep: () => server.keep(note), stop: () => server.stop(4_000) };
 }
 
 /**
@@ -177,65 +185,5 @@ function urlsOf(record) {
  * @returns {RunningPostgres}
  */
 function attach(record) {
-  return { ...urlsOf(record), owned: false, stop: async () => {} };
-}
-
-/**
- * @param {import('./postgres-cluster.mjs').Cluster} cluster
- * @param {string} dataDir
- * @param {PostgresRecord} record
- * @param {boolean} durable
- * @returns {Promise<number>} the server's process number
- */
-async function startServer(cluster, dataDir, record, durable) {
-  const logFile = path.join(dataDir, 'logs', 'postgres.log');
-  /** @type {Record<string, string>} */
-  // Test servers serve many whole systems at a time, each with pools of its own.
-  const settings = durable
-    ? {}
-    : { fsync: 'off', full_page_writes: 'off', shared_buffers: '64MB', max_connections: '1000' };
-  for (let attempt = 1; ; attempt += 1) {
-    const log = openLog(logFile);
-    const child = spawnServer(cluster, { port: record.port, log, settings });
-    fs.closeSync(log);
-    if (child.pid !== undefined && (await answers(child, record.admin_url))) return child.pid;
-    // Backends of a killed server hold its shared memory for a moment longer.
-    const tail = lastLines(logFile, 6);
-    if (attempt >= 20 || !tail.includes('shared memory block')) {
-      throw new UserError(`The embedded PostgreSQL did not start. The end of ${logFile}:\n${tail}`);
-    }
-    await sleep(500);
-  }
-}
-
-/**
- * @param {import('node:child_process').ChildProcess} child
- * @param {string} url
- * @returns {Promise<boolean>} false when the server gave up or does not answer within a minute (a long recovery)
- */
-async function answers(child, url) {
-  const end = performance.now() + 60_000;
-  let ended = false;
-  child.once('error', () => (ended = true));
-  child.once('exit', () => (ended = true));
-  while (!ended && performance.now() < end) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-    client.on('error', () => undefined);
-    const connected = await client.connect().then(
-      () => true,
-      (error) => !isStarting(error),
-    );
-    await client.end().catch(() => undefined);
-    if (connected && !ended) return true;
-    await sleep(30);
-  }
-  return false;
-}
-
-/** @param {unknown} error */
-function isStarting(error) {
-  const code = codeOf(error);
-  const cannotConnectNow = '57P03';
-  if (code === undefined || code === cannotConnectNow || code.startsWith('E')) return true;
-  throw error;
+  return { ...urlsOf(record), owned: false, keep: () => undefined, stop: async () => {} };
 }

@@ -251,6 +251,20 @@ test('so it is with the process of each program alone', async () => {
   }
 });
 
+test('a database that ends by itself is started again', async () => {
+  const alone = new StartedSystem(dataDir, ports, ['scripts/start-one.mjs', 'db']);
+  await alone.says('Ctrl-C stops it.');
+  const serverPid = (): number =>
+    (JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { server_pid: number }).server_pid;
+  const first = serverPid();
+  process.kill(first, 'SIGKILL');
+  await alone.says('! PostgreSQL ended (SIGKILL); it is started again in 0.5 s.');
+  await alone.says('! PostgreSQL is started again (number 1).');
+  expect(serverPid()).not.toBe(first);
+  expect(await alone.ends('SIGINT')).toBe(0);
+  expect(livingCommands()).toEqual([]);
+});
+
 test('a busy database port is one sentence, and nothing is left running', async () => {
   const busy = createServer();
   await new Promise<void>((resolve) => busy.listen(Number(ports['POSTGRES_PORT']), '127.0.0.1', resolve));
