@@ -2,19 +2,12 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { connect } from 'node:tls';
 import { probeQueue } from '#queue';
-import { isError } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
+import { checkCertificates, type WithCertificates } from './check-certificates.js';
 import { judged, well, type Finding } from './finding.js';
 
-const TLS_TIMEOUT_MS = 5_000;
-const DAY_MS = 24 * 3_600_000;
-
-type Surroundings = Pick<
-  GatewaySettings,
-  'QUEUE_URL' | 'PUBLIC_URL' | 'LINK_PUBLIC_URL' | 'SCRATCH_DIR' | 'AUDIT_HEAD_FILE'
->;
+type Surroundings = Pick<GatewaySettings, 'SCRATCH_DIR' | 'AUDIT_HEAD_FILE'> & WithCertificates;
 
 /** What is neither this program nor its database: the queue, certificates, disks. */
 export async function checkSurroundings(settings: Surroundings): Promise<Finding[]> {
@@ -24,7 +17,7 @@ export async function checkSurroundings(settings: Surroundings): Promise<Finding
   ];
   const findings = await Promise.all([
     queueFinding(settings.QUEUE_URL ?? null),
-    ...[settings.PUBLIC_URL, settings.LINK_PUBLIC_URL].map(certificateFinding),
+    checkCertificates(settings),
     ...[...new Set(folders)].map(diskFinding),
   ]);
   return findings.flat();
@@ -57,42 +50,6 @@ async function queueFinding(url: string | null): Promise<Finding[]> {
           do: 'A restart forgets wake-ups; the sweeper finds them later. Set appendonly yes.',
         },
   ];
-}
-
-/** As a caller sees it: who made it is the caller's to judge, when it ends is ours. */
-async function certificateFinding(address: string): Promise<Finding[]> {
-  const { protocol, hostname, port } = new URL(address);
-  const check = `certificate of ${hostname}`;
-  if (protocol !== 'https:' && protocol !== 'wss:') return [];
-  const until = await certificateEnd(hostname, Number(port || 443));
-  if (isError(until)) {
-    return [
-      {
-        check,
-        state: 'warn',
-        found: `not read: ${until.message}`,
-        do: `Can this machine reach ${address}? Callers need to.`,
-      },
-    ];
-  }
-  const days = (until.getTime() - Date.now()) / DAY_MS;
-  const found = `good until ${until.toISOString().slice(0, 10)}`;
-  const advice = 'Renew it at the proxy. No program of ours has to be started again.';
-  return [judged({ check, found, advice }, -days, { warn: -21, bad: -5 })];
-}
-
-function certificateEnd(host: string, port: number): Promise<Date | Error> {
-  return new Promise((resolve) => {
-    // Nothing is sent or trusted: only the dates of what is shown are read.
-    const socket = connect({ host, port, servername: host, rejectUnauthorized: false, timeout: TLS_TIMEOUT_MS });
-    const end = (result: Date | Error): void => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.once('secureConnect', () => end(new Date(socket.getPeerCertificate().valid_to)));
-    socket.once('timeout', () => end(new Error('no answer in time')));
-    socket.once('error', (error: Error) => end(error));
-  });
 }
 
 async function diskFinding(folder: string): Promise<Finding[]> {
