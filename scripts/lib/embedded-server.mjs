@@ -15,6 +15,9 @@ import { UserError } from './user-error.mjs';
 
 const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
 const STEADY_AFTER_MS = 60_000;
+/** After a crash with much in its log a server recovers for minutes, and answers no one. */
+const RECOVERS_WITHIN_MS = 600_000;
+const STOP_PATIENCE_MS = 30_000;
 
 /** The server process of an embedded cluster. */
 export class EmbeddedServer {
@@ -37,6 +40,8 @@ export class EmbeddedServer {
       this.#child = child;
       fs.closeSync(log);
       if (child.pid !== undefined && (await answers(child, adminUrl))) return child.pid;
+      // One that still runs would keep the next one out of its folder, and be ended by no one.
+      if (child.pid !== undefined && isRunning(child)) await stopServer(child.pid, STOP_PATIENCE_MS);
       // Backends of a killed server hold its shared memory for a moment longer.
       const tail = lastLines(logFile, 6);
       if (this.#stopping || attempt >= 20 || !tail.includes('shared memory block')) {
@@ -65,7 +70,7 @@ export class EmbeddedServer {
     this.#stopping = true;
     const child = this.#child;
     // The number of one that has ended may be another process's by now.
-    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || !isRunning(child)) return;
     await stopServer(child.pid, patienceMs);
   }
 
@@ -93,13 +98,18 @@ export class EmbeddedServer {
   }
 }
 
+/** @param {import('node:child_process').ChildProcess} child */
+function isRunning({ exitCode, signalCode }) {
+  return exitCode === null && signalCode === null;
+}
+
 /**
  * @param {import('node:child_process').ChildProcess} child
  * @param {string} url
- * @returns {Promise<boolean>} false when the server gave up or does not answer within a minute (a long recovery)
+ * @returns {Promise<boolean>} false when the server gave up, or recovers for longer than it may
  */
 async function answers(child, url) {
-  const end = performance.now() + 60_000;
+  const end = performance.now() + RECOVERS_WITHIN_MS;
   let ended = false;
   child.once('error', () => (ended = true));
   child.once('exit', () => (ended = true));
