@@ -5,7 +5,7 @@ import { Problem } from './problem.js';
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isDatabaseUnavailable(error)) {
-    const detail = 'The database cannot be reached; nothing is known to have been stored.';
+    const detail = 'The database cannot be reached or cannot write; nothing is known to have been stored.';
     return new Problem('database_unavailable', detail, { cause: error });
   }
   if (isDatabaseBusy(error)) {
