@@ -45,7 +45,7 @@ export class Authenticate extends AuthGuard() {
    * @throws Problem 429 too_many_requests
    */
   async slowDown(address: string): Promise<void> {
-    const verdict = await this.failures.count(address);
+    const verdict = await this.failures.begin('token', address);
     if (verdict.kind === 'open') return;
     throw new Problem('too_many_requests', 'Too many access tokens from this address were invalid.', {
       retryAfterSeconds: secondsToWait(verdict.retryInMs),

@@ -5,7 +5,7 @@ import { Problem, type ProblemError } from '#problems';
 import { FairSlots, newId, type FairSlotsOptions } from '#runtime';
 import { seal, weaknessOfNewKey } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
-import { callerOf, type Administrator } from '../clients/client-administrator.js';
+import { type Administrator } from '../clients/client-administrator.js';
 import { changeableClient, lockClient } from '../clients/lock-client.js';
 import { newOpaqueSecret } from '../oauth/base62.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -51,7 +51,7 @@ export class CreateClientKey {
     }
     const id = newId('key');
     const secretSealed = secret === null ? null : sealed(secret, id, this.settings);
-    const view = await this.changes.execute(callerOf(administrator), async (tx) => {
+    const view = await this.changes.execute(administrator, async (tx) => {
       await lockClient(tx, administrator, clientId);
       const active = await tx.clientKey.count({ where: { clientId, use, disabledAt: null } });
       if (active >= MAX_ACTIVE) {

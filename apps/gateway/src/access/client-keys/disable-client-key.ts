@@ -3,7 +3,7 @@ import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { notFound } from '../../http/own-id.js';
 import { clientKeyView } from './client-key-view.js';
-import { callerOf, ownClient, type Administrator } from '../clients/client-administrator.js';
+import { ownClient, type Administrator } from '../clients/client-administrator.js';
 import { lockClient } from '../clients/lock-client.js';
 import { needsKey } from '../oauth/auth-methods.js';
 
@@ -14,7 +14,7 @@ export class DisableClientKey {
 
   /** Again: nothing changes. @throws Problem 404; 403 scope_not_held; 409 last_signing_key, own_client: the caller's only way in */
   async execute(administrator: Administrator, clientId: string, keyId: string): Promise<void> {
-    await this.changes.execute(callerOf(administrator), async (tx) => {
+    await this.changes.execute(administrator, async (tx) => {
       const client = await lockClient(tx, administrator, clientId);
       const row = await tx.clientKey.findFirst({ where: { id: keyId, clientId } });
       if (!row) throw notFound('key');

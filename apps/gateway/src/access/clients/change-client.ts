@@ -4,7 +4,6 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import { AUTH_METHODS, needsKey } from '../oauth/auth-methods.js';
 import { given } from '../../http/given.js';
 import {
-  callerOf,
   canonicalCidrs,
   noAuthenticationKey,
   refuseForeignScopes,
@@ -22,7 +21,7 @@ export class ChangeClient {
 
   /** @throws Problem 404; 403 scope_not_held; 409 own_client, no_authentication_key */
   async execute(administrator: Administrator, id: string, patch: ClientPatch): Promise<ClientView> {
-    return this.changes.execute(callerOf(administrator), async (tx) => {
+    return this.changes.execute(administrator, async (tx) => {
       const row = await lockClient(tx, administrator, id);
       if (patch.scopes) refuseForeignScopes(administrator, patch.scopes, row.scopes);
       const data = given({

@@ -10,11 +10,6 @@ export interface Administrator extends Caller {
   scopes: readonly string[];
 }
 
-/** As the audit trail records it. */
-export function callerOf({ scopes: _scopes, ...caller }: Administrator): Caller {
-  return caller;
-}
-
 /**
  * A client gives only scopes that its own token has.
  * @param added at their places in the body's `scopes`; those that the client has already are not granted anew

@@ -6,7 +6,6 @@ import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import {
-  callerOf,
   canonicalCidrs,
   noAuthenticationKey,
   refuseForeignScopes,
@@ -43,7 +42,7 @@ export class CreateClient {
       signingPolicy: body.signing_policy ?? 'auto',
       authMethods: [...authMethods],
     };
-    const view = await this.changes.execute(callerOf(administrator), async (tx) => {
+    const view = await this.changes.execute(administrator, async (tx) => {
       await countClient(tx, administrator.merchantId);
       const created = clientView(await tx.oauthClient.create({ data }));
       return { result: created, action: 'client.create', targetId: created.id, before: null, after: created };

@@ -4,7 +4,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
-import { callerOf, ownClient, type Administrator } from './client-administrator.js';
+import { ownClient, type Administrator } from './client-administrator.js';
 import type { RotateSecretBody } from './client-bodies.js';
 import { clientView, type ClientWithSecretView, type OauthClientRow } from './client-view.js';
 import { lockClient } from './lock-client.js';
@@ -28,7 +28,7 @@ export class RotateSecret {
     }
     const secret = newClientSecret(id);
     const hash = hashClientSecret(secret, this.settings.SECRETS_KEY);
-    const view = await this.changes.execute(callerOf(administrator), async (tx) => {
+    const view = await this.changes.execute(administrator, async (tx) => {
       const row = await lockClient(tx, administrator, id);
       const revoked = revokeTokens ? await revokeTokensOf(tx, id) : 0;
       const rotated = clientView(await replaceSecret(tx, id, { hash, overlapSeconds }));

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditedChange } from '../../audit/audited-change.js';
-import { callerOf, ownClient, type Administrator } from './client-administrator.js';
+import { ownClient, type Administrator } from './client-administrator.js';
 import { clientView, type ClientView } from './client-view.js';
 import { countClient } from './count-client.js';
 import { lockClient } from './lock-client.js';
@@ -13,7 +13,7 @@ export class SwitchClient {
   /** Its tokens are worth nothing on any gateway within a second. Again: nothing changes. @throws Problem 404; 403 scope_not_held; 409 own_client */
   async disable(administrator: Administrator, id: string): Promise<ClientView> {
     if (id === administrator.actor) throw ownClient('A client does not disable itself. Let another client do it.');
-    return this.changes.execute(callerOf(administrator), async (tx) => {
+    return this.changes.execute(administrator, async (tx) => {
       const row = await lockClient(tx, administrator, id);
       const disabledAt = row.disabledAt ?? new Date();
       const view = clientView(await tx.oauthClient.update({ where: { id }, data: { disabledAt } }));
@@ -23,7 +23,7 @@ export class SwitchClient {
 
   /** Tokens from before stay dead. Again: nothing changes. @throws Problem 404; 403 scope_not_held; 422 client_limit_reached */
   async enable(administrator: Administrator, id: string): Promise<ClientView> {
-    return this.changes.execute(callerOf(administrator), async (tx) => {
+    return this.changes.execute(administrator, async (tx) => {
       const row = await lockClient(tx, administrator, id);
       if (row.disabledAt !== null) {
         await countClient(tx, administrator.merchantId);

@@ -123,9 +123,9 @@ test('wrong tokens: per address, in its own buckets', async () => {
   const clock = { now: () => new Date(), monotonicMs: () => 1_000 };
   const tokens = new FailedTokens({ rate: RATE, buckets: new MemoryBuckets(RATE, clock) });
   const kinds = [];
-  for (let at = 0; at < 4; at += 1) kinds.push((await tokens.count('192.0.2.1')).kind);
+  for (let at = 0; at < 4; at += 1) kinds.push((await tokens.begin('token', '192.0.2.1')).kind);
   expect(kinds).toEqual(['open', 'open', 'open', 'wait']);
-  expect((await tokens.count('192.0.2.2')).kind).toBe('open');
+  expect((await tokens.begin('token', '192.0.2.2')).kind).toBe('open');
 });
 
 test('no limit, no wait', async () => {

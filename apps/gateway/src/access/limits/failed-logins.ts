@@ -146,25 +146,15 @@ export class FailedTokens {
   /** @param limit null: no limit */
   constructor(private readonly limit: { rate: Rate; buckets: Buckets } | null) {}
 
-  /** After a token turned out to be none. */
-  async count(address: string): Promise<LoginVerdict> {
-    if (!this.limit) return OPEN;
-    return this.take(this.limit.buckets, 'token', address);
-  }
-
-  /** Before what costs more than a read of the database is checked: it counts as wrong until `forgive`. */
+  /** After a token turned out to be none; or before what costs more than a read of the database is checked: it counts as wrong until `forgive`. */
   async begin(kind: TokenKind, address: string): Promise<LoginVerdict> {
-    return this.limit ? this.take(this.limit.buckets, kind, address) : OPEN;
+    const verdict = await this.limit?.buckets.take(`${kind}:${groupOf(address)}`);
+    return !verdict || verdict.isAllowed ? OPEN : waitFor(verdict.retryInMs);
   }
 
   /** What was begun turned out to be good, or could not be checked. */
   async forgive(kind: TokenKind, address: string): Promise<void> {
     await this.limit?.buckets.give(`${kind}:${groupOf(address)}`);
-  }
-
-  private async take(buckets: Buckets, kind: TokenKind, address: string): Promise<LoginVerdict> {
-    const verdict = await buckets.take(`${kind}:${groupOf(address)}`);
-    return verdict.isAllowed ? OPEN : waitFor(verdict.retryInMs);
   }
 }
 

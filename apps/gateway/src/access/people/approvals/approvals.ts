@@ -63,13 +63,12 @@ export class Approvals {
 
   /** @throws Problem 404; 403 scope_not_held; 409 own_request, approval_closed */
   async decide(decider: RoleGiver, id: string, state: 'approved' | 'refused'): Promise<ApprovalView> {
-    const { scopes: _scopes, roles: _roles, ...caller } = decider;
-    return this.changes.execute<ApprovalView>(caller, async (tx) => {
-      await tx.$queryRaw`SELECT id FROM approvals WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
-      const row = await tx.approval.findFirst({ where: { id, merchantId: caller.merchantId } });
+    return this.changes.execute<ApprovalView>(decider, async (tx) => {
+      await tx.$queryRaw`SELECT id FROM approvals WHERE id = ${id} AND merchant_id = ${decider.merchantId} FOR UPDATE`;
+      const row = await tx.approval.findFirst({ where: { id, merchantId: decider.merchantId } });
       if (!row) throw notFound('approval');
       refuseUndecidable(row, decider, state);
-      const data = { state, decidedBy: caller.actor, decidedAt: new Date() };
+      const data = { state, decidedBy: decider.actor, decidedAt: new Date() };
       const view = approvalView(await tx.approval.update({ where: { id }, data }));
       const action = state === 'approved' ? 'approval.approve' : 'approval.refuse';
       return { result: view, action, targetId: id, before: { state: row.state }, after: view };

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** RFC 6238 as every authenticator app has it: SHA-1, 30 seconds, six digits. */
 const STEP_SECONDS = 30;
@@ -7,10 +7,6 @@ const SECRET_BYTES = 20;
 /** A clock may be off by as many steps, either way. */
 const DRIFT_STEPS = 1;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-
-export function newTotpSecret(): string {
-  return base32(randomBytes(SECRET_BYTES));
-}
 
 /** A secret that can be shown again: the same key and subject always give it. */
 export function derivedTotpSecret(key: Buffer, subject: string): string {

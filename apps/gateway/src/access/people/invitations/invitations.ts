@@ -105,8 +105,7 @@ export class Invitations {
     const { email, roles, merchantId, userId = null } = invitation;
     const hash = hashInvitationToken(token);
     if (!hash) throw new Error('a new token does not look like one');
-    const { scopes: _scopes, roles: _roles, ...of } = { scopes: [], roles: [], ...caller };
-    return this.changes.execute(of, async (tx) => {
+    return this.changes.execute(caller, async (tx) => {
       const row = await tx.invitation.create({
         data: {
           id: newId('inv'),

@@ -4,7 +4,6 @@ import { isId } from '#fiscal-domain';
 import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../../audit/audited-change.js';
-import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
 import { isPlatformRole, isRole, PLATFORM, type Role } from '../../../http/roles.js';
@@ -89,12 +88,11 @@ export class Users {
     id: string,
     change: (tx: Prisma.TransactionClient, before: UserView) => Promise<string>,
   ): Promise<UserView> {
-    const { scopes: _scopes, roles: _roles, ...caller } = giver;
-    const place = caller.merchantId;
+    const place = giver.merchantId;
     // Before the transaction: beside it they would need a second connection of the pool while the lock is held.
     const ofPlatform =
       place !== PLATFORM && giver.roles.some(isPlatformRole) ? await this.platformRolesOf(giver.actor) : [];
-    return this.changes.execute<UserView>(caller satisfies Caller, async (tx) => {
+    return this.changes.execute<UserView>(giver, async (tx) => {
       await lockMemberships(tx, place);
       await refuseWhoLostRights(tx, giver, ofPlatform);
       const [row] = await this.read(tx, Prisma.sql`${at(place)} AND m.user_id = ${id}`, 1);
