@@ -18,6 +18,7 @@ import type {
 } from './overview-view.js';
 import { byMinute, percentilesOf, type BucketRow } from './percentiles.js';
 import {
+  addedUp,
   countAndTotal,
   DAYS,
   dayName,
@@ -235,13 +236,4 @@ function hoursUntil(at: Date): Date[] {
 
 function joined(parts: readonly DayOfAll[]): DayOfAll {
   return { rows: parts.flatMap(({ rows }) => rows), merchants: addedUp(parts.map(({ merchants }) => merchants)) };
-}
-
-function addedUp(days: readonly ReadonlyMap<string, CountAndTotal>[]): Map<string, CountAndTotal> {
-  const sums = new Map<string, CountAndTotal>();
-  for (const [id, { count, total }] of days.flatMap((day) => [...day])) {
-    const known = sums.get(id) ?? { count: 0, total: 0 };
-    sums.set(id, { count: known.count + count, total: known.total + total });
-  }
-  return sums;
 }

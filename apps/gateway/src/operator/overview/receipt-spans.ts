@@ -3,6 +3,7 @@ import { PrismaService, ReportReads, type Prisma } from '#database';
 import { isFinalStatus } from '#ledger';
 import type { CountAndTotal } from './overview-view.js';
 import {
+  addedUp,
   daySums,
   MAX_UNDER_WAY,
   sumsBetween,
@@ -95,13 +96,9 @@ export function joined(sums: readonly DaySums[]): DaySums {
     const total = (BigInt(known?.total ?? 0) + BigInt(row.total)).toString();
     rows.set(key, { ...row, count: (known?.count ?? 0) + row.count, total });
   }
-  const places = (of: 'branches' | 'devices'): Map<string, CountAndTotal> => {
-    const found = new Map<string, CountAndTotal>();
-    for (const [id, { count, total }] of sums.flatMap((each) => [...each[of]])) {
-      const known = found.get(id) ?? { count: 0, total: 0 };
-      found.set(id, { count: known.count + count, total: known.total + total });
-    }
-    return found;
+  return {
+    rows: [...rows.values()],
+    branches: addedUp(sums.map(({ branches }) => branches)),
+    devices: addedUp(sums.map(({ devices }) => devices)),
   };
-  return { rows: [...rows.values()], branches: places('branches'), devices: places('devices') };
 }

@@ -163,23 +163,27 @@ export function placesOf(
   today: ReadonlyMap<string, CountAndTotal>,
   most: number,
 ): Map<string, { today: CountAndTotal; last_30_days: CountAndTotal }> {
-  const none = { count: 0, total: 0 };
-  const ids = new Set([...before.keys(), ...today.keys()]);
-  const places = [...ids].map((id) => {
-    const [older, newer] = [before.get(id) ?? none, today.get(id) ?? none];
-    const all = { count: older.count + newer.count, total: older.total + newer.total };
-    return [id, { today: newer, last_30_days: all }] as const;
-  });
+  const places = [...addedUp([before, today])].map(
+    ([id, all]) => [id, { today: today.get(id) ?? NOTHING, last_30_days: all }] as const,
+  );
   return new Map(places.sort(([, one], [, other]) => other.last_30_days.total - one.last_30_days.total).slice(0, most));
 }
 
 function added(rows: readonly GroupRow[]): CountAndTotal {
-  return rows
-    .map(countAndTotal)
-    .reduce((sum, one) => ({ count: sum.count + one.count, total: sum.total + one.total }), {
-      count: 0,
-      total: 0,
-    });
+  return rows.map(countAndTotal).reduce(plus, NOTHING);
+}
+
+/** What each has in all of the parts together. */
+export function addedUp(parts: readonly ReadonlyMap<string, CountAndTotal>[]): Map<string, CountAndTotal> {
+  const sums = new Map<string, CountAndTotal>();
+  for (const [id, sum] of parts.flatMap((part) => [...part])) sums.set(id, plus(sums.get(id) ?? NOTHING, sum));
+  return sums;
+}
+
+const NOTHING: CountAndTotal = { count: 0, total: 0 };
+
+function plus(one: CountAndTotal, other: CountAndTotal): CountAndTotal {
+  return { count: one.count + other.count, total: one.total + other.total };
 }
 
 export function countAndTotal({ count, total }: GroupRow): CountAndTotal {
