@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import {
   IsInt,
@@ -15,13 +16,9 @@ import {
 import { ID_PREFIXES, isId, MAX_TIYIN } from '#fiscal-domain';
 import { IsCleanText } from './body-constraints.js';
 
-function all(...rules: PropertyDecorator[]): PropertyDecorator {
-  return (target, property) => rules.forEach((rule) => rule(target, property));
-}
-
 /** As decorators that stand one under the other, which take effect from the last to the first: their faults come in that order. */
 function stacked(...rules: PropertyDecorator[]): PropertyDecorator {
-  return all(...rules.toReversed());
+  return applyDecorators(...rules.toReversed());
 }
 
 export function IsTextUpTo(maxLength: number): PropertyDecorator {
@@ -50,7 +47,7 @@ export function IsGivenOrAbsent(): PropertyDecorator {
 
 /** A text for people. */
 export function IsName(maxLength = 128): PropertyDecorator {
-  return all(IsString(), MinLength(1), MaxLength(maxLength), IsCleanText(), IsNotBlank());
+  return applyDecorators(IsString(), MinLength(1), MaxLength(maxLength), IsCleanText(), IsNotBlank());
 }
 
 /** The merchant's own code for something; never the form of one of our ids, which stand in the same places. */
@@ -65,12 +62,12 @@ export function IsOwnCode(): PropertyDecorator {
     },
     { context: { code: 'invalid_value' } },
   );
-  return all(IsString(), MinLength(1), MaxLength(128), IsCleanText(), IsNotBlank(), isNoId);
+  return applyDecorators(IsString(), MinLength(1), MaxLength(128), IsCleanText(), IsNotBlank(), isNoId);
 }
 
 /** Our id of something, or the merchant's code for it. */
 export function IsIdOrCode(): PropertyDecorator {
-  return all(IsString(), MinLength(1), MaxLength(128), IsCleanText());
+  return applyDecorators(IsString(), MinLength(1), MaxLength(128), IsCleanText());
 }
 
 /** `HH:MM`, Tashkent. */

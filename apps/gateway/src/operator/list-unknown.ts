@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
 import { answeredStatus, findReceipts } from '#ledger';
-import { limitOf, strangeCursor } from '../http/paging.js';
+import { limitOf, strangeCursor, type Page, type PageQuery } from '../http/paging.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { differenceIn, explanationIn, foundLateIn, readingIn } from './attempt-outcome.js';
-import type { UnknownQuery } from './operator-bodies.js';
 
 /** A receipt that a person may have to decide, with everything that is known about it. Money in tiyin, times in UTC. */
 export interface UnknownView {
@@ -123,7 +122,7 @@ export class ListUnknown {
   ) {}
 
   /** @throws Problem 422 for a cursor that is none */
-  async execute(merchantId: string, query: UnknownQuery): Promise<{ data: UnknownView[]; next_cursor: string | null }> {
+  async execute(merchantId: string, query: PageQuery): Promise<Page<UnknownView>> {
     const limit = limitOf(query);
     const after = query.cursor === undefined ? BEFORE_ALL : await this.placeOf(merchantId, query.cursor);
     const rows = await this.readPage(merchantId, after, limit + 1);

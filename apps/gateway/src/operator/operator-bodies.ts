@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import {
   IsBoolean,
@@ -38,22 +39,19 @@ function IsReason(): PropertyDecorator {
     },
     { context: { code: 'too_short' } },
   );
-  const rules = [IsString(), IsCleanText(), isLongEnough, MaxLength(REASON_LENGTH.max)];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return applyDecorators(IsString(), IsCleanText(), isLongEnough, MaxLength(REASON_LENGTH.max));
 }
 
 /** With a time zone: a register's wall clock alone would be five hours off. */
 function IsMoment(): PropertyDecorator {
-  const rules = [
+  return applyDecorators(
     IsISO8601({ strict: true, strictSeparator: true }),
     Matches(/^[^T]{8,16}T[\d:.,]+(?:Z|[+-]\d{2}:\d{2})$/),
-  ];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  );
 }
 
 function IsReceiptSeq(): PropertyDecorator {
-  const rules = [IsInt(), Min(1), Max(Number.MAX_SAFE_INTEGER)];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return applyDecorators(IsInt(), Min(1), Max(Number.MAX_SAFE_INTEGER));
 }
 
 /** A registration that one too many was made: the document that a refund has to cancel. */
@@ -153,17 +151,4 @@ export class FiscalBody {
 
   @IsReason()
   reason!: string;
-}
-
-export class UnknownQuery {
-  /** 1–100, default 20. */
-  @IsOptional()
-  @Matches(/^([1-9]\d?|100)$/)
-  limit?: string;
-
-  /** `next_cursor` of the page before. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(100)
-  cursor?: string;
 }

@@ -1,13 +1,14 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
+import { PageQuery } from '../http/paging.js';
 import { FourEyes, Scopes, StepUp } from '../http/scopes.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { readDecision } from './decision.js';
 import { ListUnknown, type UnknownView } from './list-unknown.js';
-import { ReasonBody, ResolveBody, UnknownQuery } from './operator-bodies.js';
+import { ReasonBody, ResolveBody } from './operator-bodies.js';
 import { ParkAttempt } from './park-attempt.js';
 import { ResolveAttempt } from './resolve-attempt.js';
 
@@ -34,7 +35,7 @@ export class OperatorController {
   @Scopes('operator:read')
   unknown(
     @CurrentCaller() caller: Caller,
-    @Query() query: UnknownQuery,
+    @Query() query: PageQuery,
   ): Promise<{ data: UnknownView[]; next_cursor: string | null }> {
     return this.listUnknown.execute(caller.merchantId, query);
   }

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, MinLength } from 'class-validator';
 import type { VatRule } from '#fiscal-domain';
 import { IsGivenOrAbsent, IsIdOrCode, IsName, IsNested, IsTextUpTo, IsTimeOfDay } from '../../http/body-rules.js';
@@ -23,19 +24,16 @@ export type Transport = (typeof TRANSPORTS)[number];
 const DAY_MS = 86_400_000;
 
 function IsMilliseconds(min: number, max: number): PropertyDecorator {
-  const rules = [IsInt(), Min(min), Max(max)];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return applyDecorators(IsInt(), Min(min), Max(max));
 }
 
 /** Goes into a header: printable ASCII. */
 export function IsApiKey(): PropertyDecorator {
-  const rules = [IsString(), MinLength(1), MaxLength(512), Matches(/^[\x21-\x7e]*$/)];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return applyDecorators(IsString(), MinLength(1), MaxLength(512), Matches(/^[\x21-\x7e]*$/));
 }
 
 function IsBaseUrl(): PropertyDecorator {
-  const rules = [IsString(), MinLength(1), MaxLength(512), IsCleanText()];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return applyDecorators(IsString(), MinLength(1), MaxLength(512), IsCleanText());
 }
 
 /** How the register is treated; null puts a field back to its default (GET shows what holds). */

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -20,8 +21,7 @@ const MOST = 1_000_000_000;
 const MOST_BYTES = Number.MAX_SAFE_INTEGER;
 
 function IsQuota(most: number): PropertyDecorator {
-  const rules = [IsOptional(), IsInt(), Min(0), Max(most)];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return applyDecorators(IsOptional(), IsInt(), Min(0), Max(most));
 }
 
 /** What a merchant may use; null takes a quota away. */
