@@ -15,7 +15,7 @@ export { MetricsModule } from './metrics-module.js';
 export { METRICS_SETTINGS, serveMetrics } from './metrics-server.js';
 export { redact, scrubText } from './redaction.js';
 export { untilBeat } from './beat.js';
-export { Periodic } from './periodic.js';
+export { Periodic, PeriodicProvider } from './periodic.js';
 export { runProgram } from './run-program.js';
 export {
   boolean,

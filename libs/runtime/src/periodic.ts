@@ -62,6 +62,23 @@ export class Periodic {
   }
 }
 
+/** A provider that does its work again and again while its program runs. */
+export abstract class PeriodicProvider {
+  private readonly rounds: Periodic;
+
+  protected constructor(work: PeriodicWork, logger: Logger) {
+    this.rounds = new Periodic(work, logger);
+  }
+
+  onApplicationBootstrap(): void {
+    this.rounds.start();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.rounds.stop();
+  }
+}
+
 function spread(ms: number): number {
   return ms * (0.75 + Math.random() / 2);
 }

@@ -1,5 +1,5 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Periodic, type Logger } from '#runtime';
+import { Inject, Injectable } from '@nestjs/common';
+import { PeriodicProvider, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { OauthRepository } from './oauth.repository.js';
 
@@ -7,26 +7,18 @@ const INTERVAL_MS = 60 * 60 * 1_000;
 
 /** Sweeps tokens that no client can use any more, so that the table stays small. Any number of instances may do it. */
 @Injectable()
-export class ExpiredTokens implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly rounds: Periodic;
-
+export class ExpiredTokens extends PeriodicProvider {
   constructor(
     private readonly repository: OauthRepository,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const run = (): Promise<void> => this.sweep();
-    this.rounds = new Periodic(
-      { name: 'sweeping expired tokens', everyMs: INTERVAL_MS, startsAfterMs: INTERVAL_MS, run },
+    super(
+      {
+        ...{ name: 'sweeping expired tokens', everyMs: INTERVAL_MS, startsAfterMs: INTERVAL_MS },
+        run: () => this.sweep(),
+      },
       logger,
     );
-  }
-
-  onApplicationBootstrap(): void {
-    this.rounds.start();
-  }
-
-  onModuleDestroy(): Promise<void> {
-    return this.rounds.stop();
   }
 
   async sweep(): Promise<void> {

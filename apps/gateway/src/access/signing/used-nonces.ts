@@ -1,7 +1,7 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, Prisma, SalesDatabase, StatementPump } from '#database';
 import { Problem } from '#problems';
-import { isDatabaseUnavailable, Periodic, type Logger } from '#runtime';
+import { isDatabaseUnavailable, PeriodicProvider, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 
 interface Waiting {
@@ -30,32 +30,24 @@ const SWEPT_AT_ONCE = 5_000;
  * it, and the log reaches the disk in order.
  */
 @Injectable()
-export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
+export class UsedNonces extends PeriodicProvider {
   private readonly waiting = new Map<string, Waiting>();
   private readonly pump = new StatementPump(
     () => this.waiting.size,
     () => this.write(this.takeGroup()),
     PACE,
   );
-  private readonly sweeps: Periodic;
-
   constructor(
     private readonly prisma: SalesDatabase,
     @Inject(LOGGER) logger: Logger,
   ) {
-    const run = (): Promise<void> => this.sweep();
-    this.sweeps = new Periodic(
-      { name: 'sweeping expired nonces', everyMs: SWEEP_EVERY_MS, startsAfterMs: SWEEP_EVERY_MS, run },
+    super(
+      {
+        ...{ name: 'sweeping expired nonces', everyMs: SWEEP_EVERY_MS, startsAfterMs: SWEEP_EVERY_MS },
+        run: () => this.sweep(),
+      },
       logger,
     );
-  }
-
-  onApplicationBootstrap(): void {
-    this.sweeps.start();
-  }
-
-  onModuleDestroy(): Promise<void> {
-    return this.sweeps.stop();
   }
 
   /**

@@ -1,6 +1,6 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { Periodic, type Logger } from '#runtime';
+import { PeriodicProvider, type Logger } from '#runtime';
 import { idAt } from '../../http/id-times.js';
 import { LOGGER } from '../../tokens.js';
 
@@ -18,26 +18,15 @@ const DAY_MS = 86_400_000;
  * in the middle of a full import, has gone. Any number of gateways may do it.
  */
 @Injectable()
-export class ClearCatalog implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly rounds: Periodic;
-
+export class ClearCatalog extends PeriodicProvider {
   constructor(
     private readonly prisma: PrismaService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const run = (): Promise<boolean> => this.execute();
-    this.rounds = new Periodic(
-      { name: 'clearing of catalogues', everyMs: EVERY_MS, startsAfterMs: EVERY_MS, run },
+    super(
+      { name: 'clearing of catalogues', everyMs: EVERY_MS, startsAfterMs: EVERY_MS, run: () => this.execute() },
       logger,
     );
-  }
-
-  onApplicationBootstrap(): void {
-    this.rounds.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds.stop();
   }
 
   /** @returns whether there may be more at once */

@@ -1,6 +1,6 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Periodic, type Logger } from '#runtime';
+import { PeriodicProvider, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 
 /** Until what age a transaction may write its first event: the trigger `events_written_early` says 15 s, clocks may step. */
@@ -28,22 +28,22 @@ interface Mark {
  * could have written an event, cannot write any: it is passed, whatever program it belongs to, so that it does not hold up all readers.
  */
 @Injectable()
-export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
+export class EventHorizon extends PeriodicProvider {
   private marks: Mark[] = [];
   /** Transactions in flight that can write no event any more. */
   private harmless: readonly bigint[] = [];
   /** The oldest transaction in flight; that which readers wait for. Null: none is. */
   private oldest: Noted | null = null;
   private waitedFor: Noted | null = null;
-  private readonly polls: Periodic;
-
   constructor(
     private readonly prisma: PrismaService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const run = (): Promise<void> => this.poll();
-    this.polls = new Periodic(
-      { name: 'reading the oldest transaction', everyMs: POLL_MS, startsAfterMs: POLL_MS, isOnBeat: true, run },
+    super(
+      {
+        ...{ name: 'reading the oldest transaction', everyMs: POLL_MS, startsAfterMs: POLL_MS, isOnBeat: true },
+        run: () => this.poll(),
+      },
       logger,
     );
   }
@@ -64,14 +64,6 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
   /** For how long readers have waited for the same transaction. */
   get heldUpMs(): number {
     return ageOf(this.waitedFor);
-  }
-
-  onApplicationBootstrap(): void {
-    this.polls.start();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    await this.polls.stop();
   }
 
   private poll(): Promise<void> {

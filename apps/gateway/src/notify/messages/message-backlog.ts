@@ -1,5 +1,5 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Metrics, Periodic, type Logger } from '#runtime';
+import { Inject, Injectable } from '@nestjs/common';
+import { Metrics, PeriodicProvider, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { MessageRepository } from './message.repository.js';
 
@@ -7,19 +7,14 @@ const READ_EVERY_MS = 15_000;
 
 /** How many messages are due, for the metrics. Read at intervals: a scrape must not wait for the database. */
 @Injectable()
-export class MessageBacklog implements OnApplicationBootstrap, OnModuleDestroy {
+export class MessageBacklog extends PeriodicProvider {
   private waiting: number | null = null;
-  private readonly reading: Periodic;
-
   constructor(
     private readonly messages: MessageRepository,
     @Inject(LOGGER) logger: Logger,
     metrics: Metrics,
   ) {
-    this.reading = new Periodic(
-      { name: 'counting messages that wait', everyMs: READ_EVERY_MS, run: () => this.read() },
-      logger,
-    );
+    super({ name: 'counting messages that wait', everyMs: READ_EVERY_MS, run: () => this.read() }, logger);
     metrics.gauge(
       {
         name: 'messages_waiting',
@@ -30,14 +25,6 @@ export class MessageBacklog implements OnApplicationBootstrap, OnModuleDestroy {
       // Nothing is better than the number from before the database went away.
       (gauge) => (this.waiting === null ? gauge.remove() : gauge.set(this.waiting)),
     );
-  }
-
-  onApplicationBootstrap(): void {
-    this.reading.start();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    await this.reading.stop();
   }
 
   private async read(): Promise<void> {

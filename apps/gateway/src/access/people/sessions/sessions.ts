@@ -1,5 +1,5 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Periodic, type Logger } from '#runtime';
+import { Inject, Injectable } from '@nestjs/common';
+import { PeriodicProvider, type Logger } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';
 import { AccessNotices } from '../../live/access-notices.js';
@@ -14,41 +14,28 @@ const SWEEP_MS = 3_600_000;
 
 /** Whose session a cookie's value is. What was taken away counts for nothing within a second, as with tokens. */
 @Injectable()
-export class Sessions implements OnApplicationBootstrap, OnModuleDestroy {
+export class Sessions extends PeriodicProvider {
   private readonly cache: TrustedCache<Buffer, LiveSession>;
   private readonly touchMs: number;
-  private readonly sweeping: Periodic;
-
   constructor(
     notices: AccessNotices,
     private readonly repository: SessionRepository,
     @Inject(SETTINGS_TOKEN) { SESSION_IDLE_SECONDS }: Pick<GatewaySettings, 'SESSION_IDLE_SECONDS'>,
     @Inject(LOGGER) logger: Logger,
   ) {
+    super(
+      {
+        ...{ name: 'sweeping ended sessions', everyMs: SWEEP_MS, startsAfterMs: SWEEP_MS },
+        run: () => repository.sweep(),
+      },
+      logger,
+    );
     this.cache = new TrustedCache(notices, textOfHash, (hash) => repository.findLive(hash));
     this.touchMs = Math.min(TOUCH_MS, SESSION_IDLE_SECONDS * 250);
     notices.subscribe({
       onNotice: ({ what, name }) => this.receive(what, name),
       onListening: () => this.cache.forgetAll(),
     });
-    const run = (): Promise<number> => repository.sweep();
-    this.sweeping = new Periodic(
-      {
-        name: 'sweeping ended sessions',
-        everyMs: SWEEP_MS,
-        startsAfterMs: SWEEP_MS,
-        run: async () => void (await run()),
-      },
-      logger,
-    );
-  }
-
-  onApplicationBootstrap(): void {
-    this.sweeping.start();
-  }
-
-  onModuleDestroy(): Promise<void> {
-    return this.sweeping.stop();
   }
 
   /** @param isUse false: a page asks by itself, which keeps no session open */
