@@ -14,7 +14,7 @@ import { DeviceAddress } from './device-address.js';
 import { patchedProfile } from './device-profile.js';
 import { auditedDevice, lockDeviceRow, saveIntroduction, type LockedDeviceRow } from './device-rows.js';
 import { DeviceTasks } from './device-tasks.js';
-import { pendingProblem, taskProblem } from './task-problems.js';
+import { taskProblem } from './task-problems.js';
 
 /** Where a device is reached and with which key, once it has been tried. */
 interface TriedWay {
@@ -35,7 +35,6 @@ interface KnownDevice {
   base_url: string | null;
 }
 
-const INSPECTION_WAIT_MS = 30_000;
 /** States that end when the register has just answered as it should. */
 const MENDED: ReadonlySet<string> = new Set(['unreachable', 'blocked', 'expired', 'degraded']);
 
@@ -113,12 +112,7 @@ export class ChangeDevice {
       ...(triedUrl !== null && { baseUrl: triedUrl }),
       ...(apiKeySealed !== null && { apiKeySealed: apiKeySealed.toString('base64') }),
     };
-    const answer = await this.tasks.ask({
-      ...{ deviceId, kind: 'inspect', params: { ...params }, actor, waitMs: INSPECTION_WAIT_MS },
-    });
-    if (answer.kind === 'pending') throw pendingProblem();
-    if (answer.result.kind === 'failed') throw taskProblem(answer.result, true);
-    return answer.result.value as unknown as DeviceIntroduction;
+    return this.tasks.inspect(deviceId, actor, params);
   }
 
   private async save(

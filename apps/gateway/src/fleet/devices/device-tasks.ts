@@ -3,12 +3,15 @@ import {
   ChannelListener,
   DEVICE_TASK_CHANNEL,
   DEVICE_TASK_DONE_CHANNEL,
+  type DeviceIntroduction,
   type DeviceTaskKind,
   type DeviceTaskResult,
+  type InspectParams,
   type PrismaService,
 } from '#database';
 import { Problem } from '#problems';
 import { newId, type Logger } from '#runtime';
+import { pendingProblem, taskProblem } from './task-problems.js';
 
 export interface TaskRequest {
   deviceId: string;
@@ -36,6 +39,8 @@ export interface TaskRow {
   finished_at: Date | null;
 }
 
+/** Four calls with their deadlines, and a relay's slow poll when the notice was lost. */
+const INSPECTION_WAIT_MS = 30_000;
 /** Unfinished tasks of one device: more only queue up behind the same register. */
 const MAX_UNFINISHED_PER_DEVICE = 8;
 
@@ -94,6 +99,15 @@ export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdow
     const [row] = await this.prisma.$queryRaw<Pick<TaskRow, 'state' | 'result'>[]>`
       SELECT state, result FROM device_tasks WHERE id = ${taskId}`;
     return row?.result ? { kind: 'done', taskId, result: row.result } : { kind: 'pending', taskId };
+  }
+
+  /** Who a register is. @throws Problem 422 when it refuses or cannot be asked; 429; 503 while no relay answers */
+  async inspect(deviceId: string, actor: string, params: InspectParams = {}): Promise<DeviceIntroduction> {
+    const request = { deviceId, kind: 'inspect', params: { ...params }, actor, waitMs: INSPECTION_WAIT_MS } as const;
+    const answer = await this.ask(request);
+    if (answer.kind === 'pending') throw pendingProblem();
+    if (answer.result.kind === 'failed') throw taskProblem(answer.result, true);
+    return answer.result.value as unknown as DeviceIntroduction;
   }
 
   /** Null: no such task of this merchant's device. */

@@ -3,7 +3,7 @@ import { isUniqueViolation, type DeviceIntroduction } from '#database';
 import { createLane, writeDeviceEvent } from '#ledger';
 import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#problems';
-import { newIdOf } from '#runtime';
+import { FairSlots, newIdOf } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { Places } from '../places/places.js';
@@ -14,8 +14,6 @@ import { DeviceTasks } from './device-tasks.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 import { MAX_TRIED_AT_ONCE, tooManyAtOnce, TriedOutDevices, type NewDevice } from './tried-out-devices.js';
 
-/** Four calls with their deadlines, and a relay's slow poll when the notice was lost. */
-const INSPECTION_WAIT_MS = 30_000;
 /** Why a register that dials in is unreachable at first; it cannot be asked anything until then. */
 const WAITING_FOR_ENROLMENT = 'waiting for enrolment';
 
@@ -28,7 +26,7 @@ const WAITING_FOR_ENROLMENT = 'waiting for enrolment';
 @Injectable()
 export class RegisterDevice {
   /** Registrations under way in this process, by merchant. */
-  private readonly underWay = new Map<string, number>();
+  private readonly underWay = new FairSlots({ total: Infinity, perKey: MAX_TRIED_AT_ONCE });
 
   constructor(
     private readonly changes: AuditedChange,
@@ -39,28 +37,23 @@ export class RegisterDevice {
   ) {}
 
   /** @returns the id of the new device @throws Problem 422, 429, 503: docs/fleet.md lists them */
-  async execute(caller: Caller, body: DeviceBody): Promise<string> {
-    const { merchantId } = caller;
-    const underWay = this.underWay.get(merchantId) ?? 0;
+  execute(caller: Caller, body: DeviceBody): Promise<string> {
     // Before the first query: registering thousands at once must not take the connections of sales.
-    if (underWay >= MAX_TRIED_AT_ONCE) throw tooManyAtOnce();
-    this.underWay.set(merchantId, underWay + 1);
-    try {
-      const device = await this.prepare(merchantId, body);
-      return await (device.transport === 'link'
-        ? this.triedOut.inTurn(merchantId, () => this.registerLinked(caller, device))
-        : this.registerCalled(caller, device));
-    } finally {
-      const left = (this.underWay.get(merchantId) ?? 1) - 1;
-      if (left > 0) this.underWay.set(merchantId, left);
-      else this.underWay.delete(merchantId);
-    }
+    return this.underWay.run(caller.merchantId, () => this.register(caller, body), tooManyAtOnce);
+  }
+
+  private async register(caller: Caller, body: DeviceBody): Promise<string> {
+    const { merchantId } = caller;
+    const device = await this.prepare(merchantId, body);
+    return device.transport === 'link'
+      ? this.triedOut.inTurn(merchantId, () => this.registerLinked(caller, device))
+      : this.registerCalled(caller, device);
   }
 
   private async registerCalled(caller: Caller, device: NewDevice): Promise<string> {
     await this.triedOut.add(caller.merchantId, device);
     try {
-      await this.admit(caller, device.id, await this.inspect(caller, device.id));
+      await this.admit(caller, device.id, await this.tasks.inspect(device.id, caller.actor));
       return device.id;
     } catch (error) {
       await this.triedOut.forget(device.id);
@@ -91,13 +84,6 @@ export class RegisterDevice {
       const after = auditedDevice(await lockDeviceRow(tx, caller.merchantId, device.id));
       return { result: device.id, action: 'device.register', targetId: device.id, before: null, after };
     });
-  }
-
-  private async inspect(caller: Caller, deviceId: string): Promise<DeviceIntroduction> {
-    const answer = await this.tasks.ask({ deviceId, kind: 'inspect', actor: caller.actor, waitMs: INSPECTION_WAIT_MS });
-    if (answer.kind === 'pending') throw pendingProblem();
-    if (answer.result.kind === 'failed') throw taskProblem(answer.result, true);
-    return answer.result.value as unknown as DeviceIntroduction;
   }
 
   private async admit(caller: Caller, id: string, known: DeviceIntroduction): Promise<void> {

@@ -1,8 +1,8 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { apiKeyOwner, Prisma, PrismaService } from '#database';
 import { announceQuotas } from '#ledger';
 import { Problem } from '#problems';
-import { FairSlots, type Logger } from '#runtime';
+import { FairSlots, PeriodicProvider, type Logger } from '#runtime';
 import { seal } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
@@ -36,24 +36,22 @@ const PER_SWEEP = 200;
  * that a dying gateway left are cleared; any number of instances may do it.
  */
 @Injectable()
-export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy {
+export class TriedOutDevices extends PeriodicProvider {
   private readonly turns = new FairSlots(TURNS);
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly prisma: PrismaService,
     @Inject(SETTINGS_TOKEN)
     private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY' | 'MAX_DEVICES_PER_MERCHANT'>,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.sweepOrWarn(), INTERVAL_MS);
-    this.timer.unref();
-  }
-
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
+  ) {
+    super(
+      {
+        ...{ name: 'clearing registers that were left while being tried out', everyMs: INTERVAL_MS },
+        ...{ startsAfterMs: INTERVAL_MS, run: () => this.sweep() },
+      },
+      logger,
+    );
   }
 
   /** @throws Problem 422 device_limit_reached, 429 too_many_requests */
@@ -110,7 +108,10 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
       SELECT id FROM devices WHERE registered_at IS NULL
          AND created_at < now() - make_interval(mins => ${LEFT_AFTER_MINUTES}::int4) LIMIT ${PER_SWEEP}`;
-    return rows.length === 0 ? 0 : this.clear(rows.map(({ id }) => id));
+    if (rows.length === 0) return 0;
+    const cleared = await this.clear(rows.map(({ id }) => id));
+    this.logger.info({ cleared }, 'registers that were left while being tried out are cleared');
+    return cleared;
   }
 
   private async addAlone(merchantId: string, device: NewDevice, leftMs: number): Promise<void> {
@@ -140,16 +141,6 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
     if (tried >= MAX_TRIED_AT_ONCE) throw tooManyAtOnce();
     const most = Math.min(quota ?? Number.MAX_SAFE_INTEGER, this.settings.MAX_DEVICES_PER_MERCHANT);
     if (all >= most) throw new Problem('device_limit_reached', `A merchant can have ${most} registers here.`);
-  }
-
-  private async sweepOrWarn(): Promise<void> {
-    try {
-      const cleared = await this.sweep();
-      if (cleared > 0) this.logger.info({ cleared }, 'registers that were left while being tried out are cleared');
-    } catch (error) {
-      // The next minute tries again; nothing depends on it.
-      this.logger.warn({ err: error }, 'registers that were left while being tried out could not be cleared');
-    }
   }
 }
 

@@ -31,8 +31,7 @@ export interface StreamOwner {
 @Injectable()
 export class EventStreams implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly streams = new Set<EventStream>();
-  private readonly perClient: number;
-  private readonly ofClient = new Map<string, number>();
+  private readonly perClient: FairSlots;
   private readonly slots: FairSlots;
   private readonly reading: Periodic;
   private readonly checking: Periodic;
@@ -43,7 +42,7 @@ export class EventStreams implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(SETTINGS_TOKEN) settings: Pick<GatewaySettings, 'EVENT_STREAMS' | 'EVENT_STREAMS_PER_CLIENT'>,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.perClient = settings.EVENT_STREAMS_PER_CLIENT;
+    this.perClient = new FairSlots({ total: Infinity, perKey: settings.EVENT_STREAMS_PER_CLIENT });
     const total = settings.EVENT_STREAMS;
     // A quarter stays for merchants that have none.
     this.slots = new FairSlots({ total, perKey: Math.ceil(total / 4), reserved: Math.floor(total / 4) });
@@ -73,22 +72,20 @@ export class EventStreams implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** @throws Problem 429 where the client, its merchant or this gateway has too many */
   begin({ clientId, merchantId }: StreamOwner, options: Omit<StreamOptions, 'merchantId'>): EventStream {
-    const mine = this.ofClient.get(clientId) ?? 0;
-    const release = mine < this.perClient ? this.slots.tryTake(merchantId) : null;
+    const releaseClient = this.perClient.tryTake(clientId);
+    const release = releaseClient && this.slots.tryTake(merchantId);
     if (!release) {
+      releaseClient?.();
       throw new Problem('too_many_requests', 'Too many streams of events are open; close one first.', {
         retryAfterSeconds: 5,
       });
     }
-    this.ofClient.set(clientId, mine + 1);
     const stream = new EventStream({ ...options, merchantId });
     this.streams.add(stream);
     stream.once('close', () => {
       release();
+      releaseClient();
       this.streams.delete(stream);
-      const left = (this.ofClient.get(clientId) ?? 1) - 1;
-      if (left > 0) this.ofClient.set(clientId, left);
-      else this.ofClient.delete(clientId);
     });
     if (this.isEnding) stream.finish();
     return stream;
