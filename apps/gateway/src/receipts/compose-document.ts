@@ -79,7 +79,7 @@ export class ComposeDocument {
       callbackUrl: body.callback_url ?? null,
       ...(buyer.notify && { notify: buyer.notify }),
     };
-    const areRequired = settings.unsupportedFields === 'refuse';
+    const areRequired = settings.unsupported_fields === 'refuse';
     const mustNotLose = areRequired ? fieldsNotToBeLost(document) : [];
     if (mustNotLose.length > 0) document.requiredFields = mustNotLose;
     const request = toLocalReceipt(document, vatRule);
@@ -101,7 +101,7 @@ export class ComposeDocument {
   private async findProducts(
     merchantId: string,
     items: readonly ItemBody[],
-    { defaultGoods }: MerchantSettings,
+    { default_goods: defaultGoods }: MerchantSettings,
   ): Promise<Map<number, ProductAnswer>> {
     const asking = items.map((item, index) => ({ item, index })).filter(({ item }) => !item.spic);
     const answers = await this.catalog.findProducts(
@@ -119,7 +119,7 @@ export class ComposeDocument {
 
 /** What this merchant wants every sale to carry. */
 function missingByRequirement(body: ReceiptBody, { requirements }: MerchantSettings): ProblemError[] {
-  if (!requirements.externalId || body.external_id !== undefined) return [];
+  if (!requirements.external_id || body.external_id !== undefined) return [];
   return [{ pointer: '/external_id', code: 'required', detail: 'external_id is required: the merchant has set it so' }];
 }
 

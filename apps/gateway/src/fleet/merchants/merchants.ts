@@ -8,12 +8,7 @@ import { notFound } from '../../http/own-id.js';
 import { given } from '../../http/given.js';
 import { refuseTakenCode } from '../places/place-rules.js';
 import type { MerchantPatch } from './merchant-bodies.js';
-import {
-  readMerchantSettings,
-  storedSettings,
-  type MerchantSettings,
-  type UnsupportedFields,
-} from './merchant-settings.js';
+import { readMerchantSettings, type MerchantSettings, type UnsupportedFields } from './merchant-settings.js';
 
 export interface MerchantView {
   id: string;
@@ -76,7 +71,7 @@ export class Merchants {
   /** @throws Problem 409 code_taken */
   async create(caller: Omit<Caller, 'merchantId'>, { mode = 'live', ...merchant }: NewMerchant): Promise<MerchantView> {
     const id = newId(mode === 'sandbox' ? 'mer_test' : 'mer');
-    const settings = { ...storedSettings(readMerchantSettings({})) };
+    const settings = { ...readMerchantSettings({}) };
     return refuseTakenCode(
       this.changes.execute({ ...caller, merchantId: id }, async (tx) => {
         const view = merchantView(await tx.merchant.create({ data: { id, mode, ...merchant, settings } }));
@@ -92,7 +87,7 @@ export class Merchants {
       await tx.$queryRaw`SELECT id FROM merchants WHERE id = ${id} FOR NO KEY UPDATE`;
       const row = await tx.merchant.findUnique({ where: { id } });
       if (!row) throw notFound('merchant');
-      const settings = { ...storedSettings(changed(readMerchantSettings(row.settings), patch)) };
+      const settings = { ...changed(readMerchantSettings(row.settings), patch) };
       const data = { ...given({ name: patch.name }), settings };
       const view = merchantView(await tx.merchant.update({ where: { id }, data }));
       return { result: view, action: 'merchant.change', targetId: id, before: merchantView(row), after: view };
@@ -101,29 +96,13 @@ export class Merchants {
 }
 
 function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSettings {
-  const { default_goods: goods, time_of_close: timeOfClose, requirements } = patch;
+  const { default_goods, time_of_close, unsupported_fields, requirements = {}, notify = {}, four_eyes = {} } = patch;
   return {
-    defaultGoods:
-      goods === undefined
-        ? settings.defaultGoods
-        : goods && {
-            spic: goods.spic,
-            packageCode: goods.package_code,
-            units: goods.units,
-            vatPercent: goods.vat_percent,
-          },
-    timeOfClose: timeOfClose === undefined ? settings.timeOfClose : timeOfClose,
-    requirements: { externalId: requirements?.external_id ?? settings.requirements.externalId },
-    unsupportedFields: patch.unsupported_fields ?? settings.unsupportedFields,
-    notify: {
-      channels: patch.notify?.channels ?? settings.notify.channels,
-      language: patch.notify?.language === undefined ? settings.notify.language : patch.notify.language,
-    },
-    fourEyes: {
-      unknownAbove:
-        patch.four_eyes?.unknown_above === undefined ? settings.fourEyes.unknownAbove : patch.four_eyes.unknown_above,
-      providerAccounts: patch.four_eyes?.provider_accounts ?? settings.fourEyes.providerAccounts,
-    },
+    ...settings,
+    ...given({ default_goods: default_goods && { ...default_goods }, time_of_close, unsupported_fields }),
+    requirements: { ...settings.requirements, ...given(requirements) },
+    notify: { ...settings.notify, ...given(notify) },
+    four_eyes: { ...settings.four_eyes, ...given(four_eyes) },
   };
 }
 
@@ -134,7 +113,7 @@ function merchantView(row: MerchantRow): MerchantView {
     name: row.name,
     tin: row.tin,
     mode: row.mode,
-    ...storedSettings(readMerchantSettings(row.settings)),
+    ...readMerchantSettings(row.settings),
     created_at: row.createdAt.toISOString(),
   };
 }

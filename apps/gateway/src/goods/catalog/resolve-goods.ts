@@ -31,11 +31,9 @@ export type ResolvedBy = 'spic' | FoundBy | 'default_goods';
 /** What the catalogue does not know is the merchant's default goods, when it has set some. What is ambiguous stays so. */
 export function orDefaultGoods(answer: ProductAnswer, goods: DefaultGoods | null): ProductAnswer {
   if (answer.kind !== 'unknown' || goods === null) return answer;
-  return {
-    kind: 'found',
-    by: 'default_goods',
-    product: { sku: null, name: '', barcode: null, commission: null, ...goods },
-  };
+  const { spic, package_code: packageCode, units, vat_percent: vatPercent } = goods;
+  const product = { sku: null, name: '', barcode: null, commission: null, spic, packageCode, units, vatPercent };
+  return { kind: 'found', by: 'default_goods', product };
 }
 
 /** Given by the caller, else from the catalogue; what is still missing, from the classification register. */

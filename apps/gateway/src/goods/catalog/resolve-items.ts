@@ -33,7 +33,7 @@ export class ResolveItems {
 
   async execute(merchantId: string, bodies: readonly ResolveItemBody[]): Promise<ResolvedItem[]> {
     const items = bodies.map((body): GoodsOfItem => ({ ...body, name: body.name ?? '' }));
-    const { defaultGoods } = await this.merchants.of(merchantId);
+    const { default_goods: defaultGoods } = await this.merchants.of(merchantId);
     const found = await this.catalog.findProducts(
       merchantId,
       items.map(({ sku, barcode, name }) => ({ sku: sku ?? null, barcode: barcode ?? null, name })),
