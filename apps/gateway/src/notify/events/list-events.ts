@@ -1,19 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { IsOptional, Matches } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { Problem } from '#problems';
 import { limitOf, PageQuery } from '../../http/paging.js';
 import { IsPlainText } from '../../http/query-rules.js';
 import { BEGINNING, cursorOf, readEventCursor, type EventPlace } from './event-cursor.js';
 import { EventReader } from './event-reader.js';
 import { eventView, type EventRow, type EventView } from './event-row.js';
-import { EVENT_PATTERNS, wants } from './event-patterns.js';
+import { AreEventPatterns, wants } from './event-patterns.js';
 
 export class EventsQuery extends PageQuery {
   /** Patterns joined by commas: `receipt.registered`, `receipt.*`. */
   @IsOptional()
-  @Matches(EVENT_PATTERNS, {
-    message: 'type must be event types joined by commas, such as receipt.registered,refund.*',
-  })
+  @AreEventPatterns()
   type?: string;
 
   /** What the events are about: a receipt, refund, payment, device, shift … */

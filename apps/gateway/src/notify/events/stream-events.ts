@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { IsPlainText } from '../../http/query-rules.js';
-import { EVENT_PATTERNS } from './event-patterns.js';
+import { AreEventPatterns } from './event-patterns.js';
 import { EventReader } from './event-reader.js';
 import type { EventStream } from './event-stream.js';
 import { EventStreams, type StreamOwner } from './event-streams.js';
@@ -10,9 +10,7 @@ import { ListEvents } from './list-events.js';
 export class EventStreamQuery {
   /** Patterns joined by commas: `receipt.registered`, `receipt.*`. */
   @IsOptional()
-  @Matches(EVENT_PATTERNS, {
-    message: 'type must be event types joined by commas, such as receipt.registered,refund.*',
-  })
+  @AreEventPatterns()
   type?: string;
 
   /** What the events are about: a receipt, refund, payment, device, shift … */

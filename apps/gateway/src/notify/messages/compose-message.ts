@@ -30,11 +30,12 @@ export type Composed =
   /** It is no longer what it was planned for. */
   | { kind: 'not_sendable'; reason: string };
 
-/** What a preview shows. */
-export interface RenderedMessage {
+export interface PreviewView {
   subject: string;
   text: string;
+  /** Of an e-mail. */
   html: string | null;
+  /** Of an SMS: how many it is billed as. */
   parts: number;
 }
 
@@ -87,7 +88,7 @@ export class ComposeMessage {
   }
 
   /** Without anything that is sent along. */
-  render(receipt: ShownReceipt, wanted: Wanted): RenderedMessage {
+  render(receipt: ShownReceipt, wanted: Wanted): PreviewView {
     return render(noticeOf(receipt), receipt.brand, wanted);
   }
 
@@ -113,7 +114,7 @@ function render(
   notice: Notice,
   brand: ShownBrand | null,
   { channel, language, template, isTest, unsubscribeUrl }: Wanted,
-): RenderedMessage {
+): PreviewView {
   const facts = factsOf(notice);
   const { merchant, subject, text, parts } = renderText(channel, template, { facts, language });
   if (channel !== 'email') return { subject, text, html: null, parts };

@@ -12,6 +12,7 @@ import {
 import { Problem, type ProblemError } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
+import type { TemplateBody } from './message-bodies.js';
 
 export interface TemplateView {
   channel: MessageChannel;
@@ -23,13 +24,8 @@ export interface TemplateView {
   is_default: boolean;
 }
 
-export interface TemplateInput {
-  channel: MessageChannel;
-  language: MessageLanguage;
-  subject?: string | null | undefined;
-  /** Null: as it comes. */
-  text: string | null;
-}
+/** Without a text: as it comes. */
+type TemplateInput = TemplateBody & { text: string | null };
 
 interface Wanted {
   merchantId: string;

@@ -3,6 +3,7 @@ import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
 import { Scopes, StepUp } from '../../http/scopes.js';
+import type { PreviewView } from './compose-message.js';
 import { MessageAccounts, type MessageAccountView } from './message-accounts.js';
 import {
   AccountChangeBody,
@@ -16,7 +17,7 @@ import {
 } from './message-bodies.js';
 import { MessageTemplates, type TemplateView } from './message-templates.js';
 import type { MessageView } from './message-view.js';
-import { PreviewMessage, type PreviewView } from './preview-message.js';
+import { PreviewMessage } from './preview-message.js';
 import { ReceiptMessages } from './receipt-messages.js';
 import { Suppressions, type SuppressionView } from './suppressions.js';
 

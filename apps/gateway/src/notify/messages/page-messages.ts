@@ -5,7 +5,7 @@ import { Problem } from '#problems';
 import { readEmail, readPhone } from '#messages';
 import { missingAtAddress } from '../../receipts/missing-receipt.js';
 import { ReceiptMessages } from './receipt-messages.js';
-import { stopAddress } from './stop-sending.js';
+import { stopAddressOf } from './stop-sending.js';
 
 /**
  * What a reader of a page may have sent: a link that was passed on must be no way to spend a merchant's money, or to fill the mailbox
@@ -55,8 +55,7 @@ export class PageMessages {
       take: 20,
     });
     await this.prisma.$transaction(async (tx) => {
-      for (const { id, merchantId, channel, addressHash, addressHint } of sent)
-        await stopAddress(tx, { merchantId, channel, addressHash, addressHint, reason: 'stopped', messageId: id });
+      for (const message of sent) await stopAddressOf(tx, message, 'stopped');
     });
     return [...new Set(sent.map(({ addressHint }) => addressHint))];
   }

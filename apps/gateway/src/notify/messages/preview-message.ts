@@ -1,18 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ownId } from '../../http/own-id.js';
 import { ReadShownReceipt } from '../../receipts/documents/read-shown-receipt.js';
-import { ComposeMessage } from './compose-message.js';
+import { ComposeMessage, type PreviewView } from './compose-message.js';
 import type { PreviewBody } from './message-bodies.js';
 import { checkedTemplate, MessageTemplates } from './message-templates.js';
-
-export interface PreviewView {
-  subject: string;
-  text: string;
-  /** Of an e-mail. */
-  html: string | null;
-  /** Of an SMS: how many it is billed as. */
-  parts: number;
-}
 
 /** What a message would say. */
 @Injectable()

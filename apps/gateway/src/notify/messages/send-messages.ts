@@ -12,7 +12,7 @@ import { MessageMetrics } from './message-metrics.js';
 import { MessageSenders } from './message-senders.js';
 import { quietMs } from './message-schedule.js';
 import { MessageRepository, NO_CHANGE_BESIDE, type ClaimedAccount, type DueMessage } from './message.repository.js';
-import { DisableAccount, stopAddress } from './stop-sending.js';
+import { DisableAccount, stopAddressOf } from './stop-sending.js';
 
 /** Well within the lease, with the deadlines of a last message. */
 const TURN_MS = 5_000;
@@ -64,9 +64,7 @@ export class SendingNotes {
   async stop(messageId: string, reason: 'bounce' | 'complaint' | 'unsubscribed' | 'stopped'): Promise<void> {
     await this.prisma.$transaction(async (tx) => {
       const row = await tx.message.findUnique({ where: { id: messageId } });
-      if (!row) return;
-      const { merchantId, channel, addressHash, addressHint } = row;
-      await stopAddress(tx, { merchantId, channel, addressHash, addressHint, reason, messageId });
+      if (row) await stopAddressOf(tx, row, reason);
     });
   }
 

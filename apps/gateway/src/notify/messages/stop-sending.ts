@@ -37,6 +37,15 @@ export async function stopAddress(tx: Tx, address: StoppedAddress): Promise<stri
   return id;
 }
 
+/** The same of the address to which a message went, or was to go. */
+export function stopAddressOf(
+  tx: Tx,
+  { id: messageId, merchantId, channel, addressHash, addressHint }: Prisma.MessageGetPayload<object>,
+  reason: SuppressionReason,
+): Promise<string | null> {
+  return stopAddress(tx, { merchantId, channel, addressHash, addressHint, reason, messageId });
+}
+
 /** Stops sending through an account whose key is wrong or that its provider has locked; an event reports it. */
 @Injectable()
 export class DisableAccount {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { stopAddress } from './stop-sending.js';
+import { stopAddressOf } from './stop-sending.js';
 
 export interface UnsubscribeFacts {
   merchant: string;
@@ -30,11 +30,8 @@ export class Unsubscribe {
   async end(messageId: string): Promise<UnsubscribeFacts | null> {
     const message = await this.find(messageId);
     if (!message) return null;
-    const { merchantId, channel, addressHash, addressHint } = message;
-    await this.prisma.$transaction((tx) =>
-      stopAddress(tx, { merchantId, channel, addressHash, addressHint, reason: 'unsubscribed', messageId }),
-    );
-    return { merchant: await this.nameOf(merchantId), address: addressHint, isEnded: true };
+    await this.prisma.$transaction((tx) => stopAddressOf(tx, message, 'unsubscribed'));
+    return { merchant: await this.nameOf(message.merchantId), address: message.addressHint, isEnded: true };
   }
 
   private find(id: string) {

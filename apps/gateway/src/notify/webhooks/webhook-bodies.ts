@@ -12,7 +12,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { EVENT_PATTERN, EVENT_PATTERNS } from '../events/event-patterns.js';
+import { EVENT_PATTERN, AreEventPatterns } from '../events/event-patterns.js';
 import { IsGivenOrAbsent, IsTextUpTo } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { IsPlainText, IsTimestamp } from '../../http/query-rules.js';
@@ -107,9 +107,7 @@ export class DeliveriesQuery extends PageQuery {
 
   /** Patterns joined by commas: `receipt.registered`, `receipt.*`. */
   @IsOptional()
-  @Matches(EVENT_PATTERNS, {
-    message: 'type must be event types joined by commas, such as receipt.registered,refund.*',
-  })
+  @AreEventPatterns()
   type?: string;
 
   /** Of the last attempt: `500`, or `5xx` for all of its kind. */
