@@ -1,6 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
   IsInt,
   IsObject,
   IsString,
@@ -14,7 +19,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { ID_PREFIXES, isId, MAX_TIYIN } from '#fiscal-domain';
-import { IsCleanText } from './body-constraints.js';
+import { IsCleanText, IsWebUrl } from './body-constraints.js';
 
 /** As decorators that stand one under the other, which take effect from the last to the first: their faults come in that order. */
 function stacked(...rules: PropertyDecorator[]): PropertyDecorator {
@@ -26,13 +31,60 @@ export function IsTextUpTo(maxLength: number): PropertyDecorator {
 }
 
 /** The same, and not empty. */
-export function IsBoundedText(maxLength: number): PropertyDecorator {
-  return stacked(IsString(), MinLength(1), MaxLength(maxLength), IsCleanText());
+export function IsBoundedText(maxLength: number, minLength = 1): PropertyDecorator {
+  return stacked(IsString(), MinLength(minLength), MaxLength(maxLength), IsCleanText());
+}
+
+/** The same of a secret: whatever characters it has, they are only compared. */
+export function IsFilledText(maxLength: number): PropertyDecorator {
+  return stacked(IsString(), MinLength(1), MaxLength(maxLength));
 }
 
 /** A sum of money. */
 export function IsTiyin(least: number): PropertyDecorator {
   return stacked(IsInt(), Min(least), Max(MAX_TIYIN));
+}
+
+export function IsWholeNumber(least: number, most: number): PropertyDecorator {
+  return stacked(IsInt(), Min(least), Max(most));
+}
+
+/** An address on the web. */
+export function IsLink(maxLength: number): PropertyDecorator {
+  return stacked(IsString(), MaxLength(maxLength), IsWebUrl());
+}
+
+/** Texts, none of them empty. */
+export function AreTexts(
+  { most, length }: { most: number; length: number },
+  rule: (options: { each: true }) => PropertyDecorator = IsCleanText,
+): PropertyDecorator {
+  const each = { each: true } as const;
+  return stacked(
+    IsArray(),
+    ArrayMaxSize(most),
+    IsString(each),
+    MinLength(1, each),
+    MaxLength(length, each),
+    rule(each),
+  );
+}
+
+/** Some of these values, each once. */
+export function AreSomeOf(
+  values: readonly unknown[],
+  { least, most }: { least?: number; most?: number } = {},
+): PropertyDecorator {
+  const sizes = [
+    ...(least === undefined ? [] : [ArrayMinSize(least)]),
+    ...(most === undefined ? [] : [ArrayMaxSize(most)]),
+  ];
+  return stacked(IsArray(), ...sizes, ArrayUnique(), IsIn(values, { each: true }));
+}
+
+/** At least one object with rules of its own. */
+export function AreNested(type: () => new () => object, most: number): PropertyDecorator {
+  return stacked(IsArray(), ArrayMinSize(1), ArrayMaxSize(most), ValidateNested({ each: true }), Type(type));
 }
 
 /** An object with rules of its own. */

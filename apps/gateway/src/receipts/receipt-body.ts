@@ -1,24 +1,18 @@
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-  ValidateNested,
-} from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import { MAX_TIYIN, MAX_UNITS, type PaymentMethod } from '#fiscal-domain';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
-import { IsEmailShaped, IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from '../http/body-constraints.js';
-import { IsBoundedText, IsNested, IsTextUpTo, IsTiyin } from '../http/body-rules.js';
+import { IsEmailShaped, IsMarkingCode, IsMetadata, IsQuantity } from '../http/body-constraints.js';
+import {
+  AreNested,
+  AreSomeOf,
+  AreTexts,
+  IsBoundedText,
+  IsLink,
+  IsNested,
+  IsTextUpTo,
+  IsTiyin,
+  IsWholeNumber,
+} from '../http/body-rules.js';
 
 /** Money of the API: integer tiyin. Signs are the fiscal rules' business (E-012, E-008), size is ours. */
 const MIN_TIYIN = -MAX_TIYIN;
@@ -59,16 +53,12 @@ export class ItemBody {
 
   /** Unit-of-measure code: OKEI, or as the register of goods numbers it. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_UNITS)
+  @IsWholeNumber(0, MAX_UNITS)
   units?: number;
 
   /** Which percents there are is the register's rule (E-015); outside of these bounds it is none at all. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(100)
+  @IsWholeNumber(0, 100)
   vat_percent?: number;
 
   @IsOptional()
@@ -77,12 +67,7 @@ export class ItemBody {
 
   /** Marking codes, one per piece. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(300)
-  @IsString({ each: true })
-  @MinLength(1, { each: true })
-  @MaxLength(128, { each: true })
-  @IsMarkingCode({ each: true })
+  @AreTexts({ most: 300, length: 128 }, IsMarkingCode)
   labels?: string[];
 
   /** Tiyin off the line. */
@@ -141,9 +126,7 @@ export class PaymentBody {
 
   /** Where the provider's page leads the customer afterwards. */
   @IsOptional()
-  @IsString()
-  @MaxLength(500)
-  @IsWebUrl()
+  @IsLink(500)
   return_url?: string;
 
   /** `manual`: the sale is made, and the money taken, only after POST /v1/payments/{id}/capture. */
@@ -173,10 +156,7 @@ export class CustomerBody {
 /** How the buyer gets the receipt once it is registered (docs/messages.md). */
 export class NotifyBody {
   /** Empty: not at all, whatever the merchant's default is. */
-  @IsArray()
-  @ArrayMaxSize(3)
-  @ArrayUnique()
-  @IsIn(CHANNELS, { each: true })
+  @AreSomeOf(CHANNELS, { most: 3 })
   channels!: MessageChannel[];
 
   /** Left out: the merchant's default, then Uzbek. */
@@ -191,11 +171,7 @@ export class ReceiptBody {
   @IsIn(['sale', 'advance', 'credit'])
   type?: 'sale' | 'advance' | 'credit';
 
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(500)
-  @ValidateNested({ each: true })
-  @Type(() => ItemBody)
+  @AreNested(() => ItemBody, 500)
   items!: ItemBody[];
 
   @IsNested(() => PaymentBody)
@@ -223,9 +199,7 @@ export class ReceiptBody {
   customer?: CustomerBody;
 
   @IsOptional()
-  @IsString()
-  @MaxLength(2048)
-  @IsWebUrl()
+  @IsLink(2048)
   callback_url?: string;
 
   /** At most 50 texts of the caller's own. */

@@ -1,18 +1,6 @@
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateBy,
-} from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsOptional, ValidateBy } from 'class-validator';
 import { parseCidr } from '#outgoing';
-import { IsGivenOrAbsent, IsName } from '../../http/body-rules.js';
+import { AreSomeOf, IsGivenOrAbsent, IsName, IsWholeNumber } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { SCOPES, type Scope } from '../../http/scopes.js';
 import { AUTH_METHODS, type AuthMethod } from '../oauth/auth-methods.js';
@@ -65,10 +53,7 @@ class ClientOptions {
 
   /** How it may prove itself at the token endpoint; all ways when it is made, unless given. `private_key_jwt` alone needs a registered key. */
   @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayUnique()
-  @IsIn(AUTH_METHODS, { each: true })
+  @AreSomeOf(AUTH_METHODS, { least: 1 })
   token_endpoint_auth_methods?: AuthMethod[];
 }
 
@@ -77,9 +62,7 @@ export class ClientBody extends ClientOptions {
   name!: string;
 
   /** At least what the caller's token has may be given, never more. */
-  @IsArray()
-  @ArrayUnique()
-  @IsIn(SCOPES, { each: true })
+  @AreSomeOf(SCOPES)
   scopes!: Scope[];
 
   /** From where it may call. Has to be said: `any` is a decision. */
@@ -93,9 +76,7 @@ export class ClientPatch extends ClientOptions {
   name?: string;
 
   @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayUnique()
-  @IsIn(SCOPES, { each: true })
+  @AreSomeOf(SCOPES)
   scopes?: Scope[];
 
   @IsGivenOrAbsent()
@@ -106,9 +87,7 @@ export class ClientPatch extends ClientOptions {
 export class RotateSecretBody {
   /** How long the present secret stays good beside the new one. Default one day; 0 ends it at once. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_OVERLAP_SECONDS)
+  @IsWholeNumber(0, MAX_OVERLAP_SECONDS)
   overlap_seconds?: number;
 
   /** Also end every token that the client has now. Default false: they live for at most 15 minutes. */

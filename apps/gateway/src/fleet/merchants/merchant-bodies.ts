@@ -1,20 +1,15 @@
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { MAX_UNITS } from '#fiscal-domain';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
-import { IsGivenOrAbsent, IsName, IsNested, IsTimeOfDay, IsTiyin } from '../../http/body-rules.js';
+import {
+  AreSomeOf,
+  IsGivenOrAbsent,
+  IsName,
+  IsNested,
+  IsTimeOfDay,
+  IsTiyin,
+  IsWholeNumber,
+} from '../../http/body-rules.js';
 import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
 
 export class DefaultGoodsBody {
@@ -25,9 +20,7 @@ export class DefaultGoodsBody {
   package_code!: string;
 
   /** Unit-of-measure code: OKEI, or as the register of goods numbers it. */
-  @IsInt()
-  @Min(0)
-  @Max(MAX_UNITS)
+  @IsWholeNumber(0, MAX_UNITS)
   units!: number;
 
   @IsIn([0, 12])
@@ -43,10 +36,7 @@ export class RequirementsBody {
 export class NotifyDefaultBody {
   /** Empty: receipts are sent only where a sale asks for it. */
   @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayMaxSize(3)
-  @ArrayUnique()
-  @IsIn(CHANNELS, { each: true })
+  @AreSomeOf(CHANNELS, { most: 3 })
   channels?: MessageChannel[];
 
   /** Null: Uzbek. */

@@ -1,18 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  ArrayUnique,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Matches,
-  Max,
-  Min,
-} from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { IsEmailShaped } from '../../http/body-constraints.js';
-import { IsGivenOrAbsent, IsName, IsNested, IsOwnCode } from '../../http/body-rules.js';
+import { AreSomeOf, IsGivenOrAbsent, IsName, IsNested, IsOwnCode } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { MERCHANT_ROLES, type MerchantRole } from '../../http/roles.js';
 import { MERCHANT_MODES, type MerchantMode } from '../merchants/merchants.js';
@@ -84,11 +73,7 @@ export class PlatformInvitationBody {
 
   /** The merchant's owner unless it is said. */
   @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MERCHANT_ROLES.length)
-  @ArrayUnique()
-  @IsIn(MERCHANT_ROLES, { each: true })
+  @AreSomeOf(MERCHANT_ROLES, { least: 1, most: MERCHANT_ROLES.length })
   roles?: MerchantRole[];
 }
 

@@ -1,17 +1,6 @@
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsIn,
-  IsOptional,
-  IsString,
-  Matches,
-  MaxLength,
-  ValidateNested,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { JudgedApart } from '#shapes';
-import { IsTextUpTo } from '../../http/body-rules.js';
+import { AreNested, IsTextUpTo } from '../../http/body-rules.js';
 
 export const MAX_PRODUCTS = 1_000;
 const MAX_ITEMS = 500;
@@ -49,11 +38,7 @@ export class ResolveItemBody {
 }
 
 export class ResolveBody {
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_ITEMS)
-  @ValidateNested({ each: true })
-  @Type(() => ResolveItemBody)
+  @AreNested(() => ResolveItemBody, MAX_ITEMS)
   items!: ResolveItemBody[];
 }
 

@@ -1,21 +1,7 @@
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-  ValidateBy,
-} from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, Matches, ValidateBy } from 'class-validator';
 import { MAX_UNITS, textProblem } from '#fiscal-domain';
-import { IsCleanText, IsMetadata } from '../../http/body-constraints.js';
-import { IsBoundedText, IsNested, IsTiyin } from '../../http/body-rules.js';
+import { IsMetadata } from '../../http/body-constraints.js';
+import { AreTexts, IsBoundedText, IsNested, IsTiyin, IsWholeNumber } from '../../http/body-rules.js';
 
 export const LANGUAGES = ['ru', 'uz', 'en'] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -44,21 +30,11 @@ export class ProductInput {
   name!: string | Names;
 
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_KEYS)
-  @IsString({ each: true })
-  @MinLength(1, { each: true })
-  @MaxLength(MAX_NAME_LENGTH, { each: true })
-  @IsCleanText({ each: true })
+  @AreTexts({ most: MAX_KEYS, length: MAX_NAME_LENGTH })
   aliases?: string[] | null;
 
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_KEYS)
-  @IsString({ each: true })
-  @MinLength(1, { each: true })
-  @MaxLength(63, { each: true })
-  @IsCleanText({ each: true })
+  @AreTexts({ most: MAX_KEYS, length: 63 })
   barcodes?: string[] | null;
 
   @Matches(/^\d{17}$/, { message: 'spic must have 17 digits' })
@@ -71,9 +47,7 @@ export class ProductInput {
 
   /** Unit-of-measure code: OKEI, or as the register of goods numbers it. Absent: the register's. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_UNITS)
+  @IsWholeNumber(0, MAX_UNITS)
   units?: number | null;
 
   @IsOptional()

@@ -1,30 +1,23 @@
 import { Body, Controller, Get, HttpCode, Inject, Post } from '@nestjs/common';
-import { IsInt, IsString, Max, MaxLength, Min, MinLength } from 'class-validator';
 import { PrismaService } from '#database';
 import { Problem } from '#problems';
 import type { Logger } from '#runtime';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
-import { IsCleanText } from '../../http/body-constraints.js';
-import { IsGivenOrAbsent } from '../../http/body-rules.js';
+import { IsBoundedText, IsGivenOrAbsent, IsWholeNumber } from '../../http/body-rules.js';
 import { OverMerchants, Scopes, StepUp } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
 import { GoBack, type BegunBack, type Operator } from './go-back.js';
 import { classifierStatus, type ClassifierStatus } from './versions-kept.js';
 
 class FetchingBody {
-  @IsString()
-  @MinLength(5)
-  @MaxLength(500)
-  @IsCleanText()
+  @IsBoundedText(500, 5)
   reason!: string;
 }
 
 class BackBody extends FetchingBody {
   /** The version whose content is wanted; absent: the one before what is in force. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(1)
-  @Max(2 ** 31 - 1)
+  @IsWholeNumber(1, 2 ** 31 - 1)
   to?: number;
 }
 

@@ -1,19 +1,13 @@
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsObject,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-} from 'class-validator';
+import { IsBoolean, IsIn, IsObject, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
-import { IsGivenOrAbsent, IsName, IsTextUpTo, IsTimeOfDay } from '../../http/body-rules.js';
-import { IsCleanText } from '../../http/body-constraints.js';
+import {
+  IsBoundedText,
+  IsGivenOrAbsent,
+  IsName,
+  IsTextUpTo,
+  IsTimeOfDay,
+  IsWholeNumber,
+} from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 
 const MAX_PER_MINUTE = 60_000;
@@ -32,9 +26,7 @@ export class AccountChangeBody {
 
   /** Messages a minute at most; 60 unless given. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_PER_MINUTE)
+  @IsWholeNumber(1, MAX_PER_MINUTE)
   per_minute?: number;
 
   /** Tashkent; with `quiet_until`: in between only what a buyer has just asked for is sent. Null: none. */
@@ -65,10 +57,7 @@ export class SendReceiptBody {
 
   /** Left out: as the receipt's customer says. For `telegram` the phone that was proven to the bot. */
   @IsOptional()
-  @IsString()
-  @MinLength(3)
-  @MaxLength(254)
-  @IsCleanText()
+  @IsBoundedText(254, 3)
   to?: string;
 
   /** Left out: the receipt's, then Uzbek. */
@@ -111,10 +100,7 @@ export class PreviewBody extends TemplateBody {
 }
 
 export class TestMessageBody {
-  @IsString()
-  @MinLength(3)
-  @MaxLength(254)
-  @IsCleanText()
+  @IsBoundedText(254, 3)
   to!: string;
 
   /** Which receipt is sent; it must be registered. */
@@ -131,9 +117,6 @@ export class SuppressionBody {
   @IsIn(['email', 'sms'])
   channel!: 'email' | 'sms';
 
-  @IsString()
-  @MinLength(3)
-  @MaxLength(254)
-  @IsCleanText()
+  @IsBoundedText(254, 3)
   address!: string;
 }

@@ -1,22 +1,8 @@
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
 import { EVENT_PATTERN, AreEventPatterns } from '../events/event-patterns.js';
-import { IsGivenOrAbsent, IsTextUpTo } from '../../http/body-rules.js';
+import { IsGivenOrAbsent, IsLink, IsTextUpTo, IsWholeNumber } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { IsPlainText, IsTimestamp } from '../../http/query-rules.js';
-import { IsWebUrl } from '../../http/body-constraints.js';
 
 const PATTERN = { each: true, message: 'events must be types such as receipt.registered, receipt.* or *' };
 
@@ -36,24 +22,18 @@ class WebhookOptions {
 
   /** Events in one request, as a list. 1, the default: each on its own, in the form of Standard Webhooks alone. */
   @IsGivenOrAbsent()
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @IsWholeNumber(1, 100)
   batch_size?: number;
 }
 
 export class WebhookBody extends WebhookOptions {
-  @IsString()
-  @MaxLength(2048)
-  @IsWebUrl()
+  @IsLink(2048)
   url!: string;
 }
 
 export class WebhookPatch extends WebhookOptions {
   @IsGivenOrAbsent()
-  @IsString()
-  @MaxLength(2048)
-  @IsWebUrl()
+  @IsLink(2048)
   url?: string;
 
   /** False: nothing is sent and nothing new is queued. True: what waited goes out. */
@@ -65,9 +45,7 @@ export class WebhookPatch extends WebhookOptions {
 export class RotateSecretBody {
   /** How long the secret before signs beside the new one. Default 24, at most a week. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(168)
+  @IsWholeNumber(0, 168)
   overlap_hours?: number;
 }
 

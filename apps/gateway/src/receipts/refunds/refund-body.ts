@@ -1,29 +1,12 @@
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-  MinLength,
-  ValidateNested,
-} from 'class-validator';
-import { IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from '../../http/body-constraints.js';
+import { IsIn, IsOptional, Matches } from 'class-validator';
+import { IsMarkingCode, IsMetadata, IsQuantity } from '../../http/body-constraints.js';
 import { PaymentBody } from '../receipt-body.js';
-import { IsBoundedText, IsNested, IsTiyin } from '../../http/body-rules.js';
+import { AreNested, AreTexts, IsBoundedText, IsLink, IsNested, IsTiyin, IsWholeNumber } from '../../http/body-rules.js';
 
 /** A part of one line of the sale: a quantity of it, or a sum of it. */
 export class RefundLineBody {
   /** The sale's line, from 1. */
-  @IsInt()
-  @Min(1)
-  @Max(500)
+  @IsWholeNumber(1, 500)
   line!: number;
 
   /** JSON number or decimal text, > 0, at most 3 decimals. Either this or `sum`. */
@@ -38,12 +21,7 @@ export class RefundLineBody {
 
   /** Marking codes of the returned pieces, one per piece; may be left out when all that is left comes back. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(300)
-  @IsString({ each: true })
-  @MinLength(1, { each: true })
-  @MaxLength(128, { each: true })
-  @IsMarkingCode({ each: true })
+  @AreTexts({ most: 300, length: 128 }, IsMarkingCode)
   labels?: string[];
 }
 
@@ -68,11 +46,7 @@ export class SellerBody {
 export class RefundBody {
   /** Left out: all that is left of all lines. */
   @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(500)
-  @ValidateNested({ each: true })
-  @Type(() => RefundLineBody)
+  @AreNested(() => RefundLineBody, 500)
   lines?: RefundLineBody[];
 
   /** All that is left of one seller's lines, instead of `lines`. */
@@ -90,9 +64,7 @@ export class RefundBody {
   external_id?: string;
 
   @IsOptional()
-  @IsString()
-  @MaxLength(2048)
-  @IsWebUrl()
+  @IsLink(2048)
   callback_url?: string;
 
   /** At most 50 texts of the caller's own. */

@@ -1,6 +1,6 @@
-import { IsBoolean, IsObject, IsString, Matches, MaxLength, MinLength } from 'class-validator';
+import { IsBoolean, IsObject, IsString, Matches, MaxLength } from 'class-validator';
 import { IsEmailShaped } from '../../../http/body-constraints.js';
-import { IsGivenOrAbsent, IsName } from '../../../http/body-rules.js';
+import { IsFilledText, IsGivenOrAbsent, IsName } from '../../../http/body-rules.js';
 import { MAX_PASSWORD_LENGTH } from '../credentials/passwords.js';
 
 /** Longer than any password may be in UTF-16: what is too long is refused by the rule for passwords. */
@@ -12,9 +12,7 @@ export class PasswordLoginBody {
   @IsEmailShaped()
   email!: string;
 
-  @IsString()
-  @MinLength(1)
-  @MaxLength(MAX_PASSWORD_UNITS)
+  @IsFilledText(MAX_PASSWORD_UNITS)
   password!: string;
 
   /** Of the authenticator app. */
@@ -36,9 +34,7 @@ export class CodeBody {
 
 export class InvitationTokenBody {
   /** What stands behind the `#` of the link. */
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
+  @IsFilledText(128)
   token!: string;
 }
 
@@ -48,9 +44,7 @@ export class AcceptInvitationBody extends InvitationTokenBody {
 
   /** With `code`, unless there is a `credential`. */
   @IsGivenOrAbsent()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(MAX_PASSWORD_UNITS)
+  @IsFilledText(MAX_PASSWORD_UNITS)
   password?: string;
 
   /** Of the authenticator app that was set up with the secret of the invitation. */
@@ -65,14 +59,10 @@ export class AcceptInvitationBody extends InvitationTokenBody {
 }
 
 export class NewPasswordBody {
-  @IsString()
-  @MinLength(1)
-  @MaxLength(MAX_PASSWORD_UNITS)
+  @IsFilledText(MAX_PASSWORD_UNITS)
   current!: string;
 
-  @IsString()
-  @MinLength(1)
-  @MaxLength(MAX_PASSWORD_UNITS)
+  @IsFilledText(MAX_PASSWORD_UNITS)
   new!: string;
 }
 
@@ -95,8 +85,6 @@ export class OidcStartBody {
 
   /** What stands behind the `#` of an invitation's link. */
   @IsGivenOrAbsent()
-  @IsString()
-  @MinLength(1)
-  @MaxLength(128)
+  @IsFilledText(128)
   invitation?: string;
 }
