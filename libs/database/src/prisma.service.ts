@@ -2,31 +2,20 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { INT8_AS_BIGINT } from './column-types.js';
 import { PrismaClient, type Prisma } from './generated/client.js';
+import type { SessionSettings } from './session.js';
 import { isRefusedForItsRows } from './sql-errors.js';
 import { StandingQuestions } from './standing-questions.js';
 import { WatchedPool } from './watched-pool.js';
 
-export interface DatabaseSettings {
-  /** postgres:// URL of the program role (no ownership). */
-  url: string;
+export interface DatabaseSettings extends Omit<SessionSettings, 'lockTimeoutMs' | 'statementTimeoutMs'> {
   /** Connections of this process's pool. */
   poolSize: number;
-  /** Shown in pg_stat_activity. */
-  applicationName: string;
   /** How long one statement may wait for another transaction's lock, milliseconds. */
   lockTimeoutMs: number;
   /** How long the server lets one statement take; half a second later its connection counts as silent. 0: for ever. */
   statementTimeoutMs?: number;
-  /** How long the server lets a transaction do nothing. */
-  idleInTransactionMs?: number;
-  /** How long a connection may take to be made, or a free one be waited for; else `connect_timeout` of the URL, else 3 s. */
-  connectTimeoutMs?: number;
   /** Statements that may wait for a connection; one more is refused at once. */
   maxWaiting?: number;
-  /** Further parameters of each session, by name. */
-  parameters?: Readonly<Record<string, string | number>>;
-  /** A pooler in transaction mode is in between (libs/database/src/pooler.ts). */
-  isPooled?: boolean;
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { silenceAfter, type WatchedConfig } from './watched-client.js';
 
 export interface SessionSettings {
+  /** postgres:// URL of the program role (no ownership). */
   url: string;
   /** Shown in pg_stat_activity. */
   applicationName: string;

@@ -12,13 +12,7 @@ export interface ModuleState {
   readonly refund: Sums;
 }
 
-interface StateRow {
-  terminal_id: string;
-  sign_key: Buffer;
-  receipt_seq: number;
-  last_digest: string;
-  last_sign: string;
-  last_operation_ms: number;
+interface SumColumns {
   sale_cash: number;
   sale_card: number;
   sale_vat: number;
@@ -27,19 +21,22 @@ interface StateRow {
   refund_vat: number;
 }
 
-interface ShiftRow {
+interface StateRow extends SumColumns {
+  terminal_id: string;
+  sign_key: Buffer;
+  receipt_seq: number;
+  last_digest: string;
+  last_sign: string;
+  last_operation_ms: number;
+}
+
+interface ShiftRow extends SumColumns {
   number: number;
   opened_ms: number;
   closed_ms: number | null;
   documents: number;
   sale_count: number;
-  sale_cash: number;
-  sale_card: number;
-  sale_vat: number;
   refund_count: number;
-  refund_cash: number;
-  refund_card: number;
-  refund_vat: number;
   payload: string | null;
   digest: string | null;
 }

@@ -1,23 +1,30 @@
 import { createHmac } from 'node:crypto';
 import { canonicalJson } from '#runtime';
 
-/** One record of the trail, without its place in the chain of hashes. */
-export interface AuditRow {
+/** What is to be recorded. */
+export interface AuditEntry {
   merchantId: string;
-  /** From 1, without gaps, per merchant. */
-  sequence: bigint;
-  /** Database clock, ms since 1970. */
-  atMs: number;
+  /** Who decided: a client's or user's id, or a program's name. */
   actor: string;
+  /** `<what>.<verb>`, e.g. `attempt.resolve`. */
   action: string;
   targetId: string;
-  /** JSON values; null = there was nothing. */
+  /** JSON values; what looks like a secret is redacted. Null = nothing. */
   before: unknown;
   after: unknown;
+  /** The caller's IP address. */
   address: string | null;
   /** Of a person; left out or null: a client of the API or a program. */
   sessionId?: string | null;
   requestId: string | null;
+}
+
+/** One record of the trail, without its place in the chain of hashes. */
+export interface AuditRow extends AuditEntry {
+  /** From 1, without gaps, per merchant. */
+  sequence: bigint;
+  /** Database clock, ms since 1970. */
+  atMs: number;
 }
 
 /** What the first record of a merchant names as its predecessor. */

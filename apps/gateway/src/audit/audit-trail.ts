@@ -4,29 +4,12 @@ import { redact } from '#runtime';
 import { deriveKey } from '#secrets';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
-import { CHAIN_START, chainHash, type AuditRow } from './audit-chain.js';
+import { CHAIN_START, chainHash, type AuditEntry, type AuditRow } from './audit-chain.js';
 
 /** Purpose of the key that is derived from SECRETS_KEY. */
 export const AUDIT_KEY_PURPOSE = 'audit';
 /** First key of the advisory locks that serialise a merchant's trail; the second is a hash of the merchant's id. */
 const AUDIT_LOCK_SPACE = 0x4155; // "AU"
-
-export interface AuditEntry {
-  merchantId: string;
-  /** Who decided: a client's or user's id, or a program's name. */
-  actor: string;
-  /** `<what>.<verb>`, e.g. `attempt.resolve`. */
-  action: string;
-  targetId: string;
-  /** JSON values; what looks like a secret is redacted. Null = nothing. */
-  before: unknown;
-  after: unknown;
-  /** The caller's IP address. */
-  address: string | null;
-  /** Of a person; left out or null: a client of the API or a program. */
-  sessionId?: string | null;
-  requestId: string | null;
-}
 
 /** Appends to the append-only trail: one chain of keyed hashes per merchant, checked by VerifyAuditTrail. */
 @Injectable()

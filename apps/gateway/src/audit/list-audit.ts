@@ -25,17 +25,10 @@ export interface AuditView {
   hash: string;
 }
 
-interface AuditRow {
+interface AuditRow extends Omit<AuditView, 'sequence' | 'at' | 'subject_id' | 'hash'> {
   sequence: bigint;
   at: Date;
-  actor: string;
-  action: string;
   target_id: string;
-  before: unknown;
-  after: unknown;
-  address: string | null;
-  request_id: string | null;
-  session_id: string | null;
   hash: Uint8Array;
 }
 

@@ -2,26 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, type DeviceBusiness, type DeviceReading } from '#database';
 import { firstOfdDeadline } from '#ledger';
 import type { PageRequest } from '../../http/paging.js';
+import type { LockedDeviceRow } from './device-rows.js';
 
-export interface DeviceRow {
-  id: string;
-  name: string;
-  model: string;
-  branch_id: string;
-  group_id: string | null;
-  transport: 'http' | 'link';
-  base_url: string | null;
-  state: string;
-  state_reason: string | null;
+export interface DeviceRow extends Omit<LockedDeviceRow, 'profile' | 'resting_seconds'> {
   state_since: Date;
-  draining_since: Date | null;
   registered_at: Date;
   last_seen_at: Date | null;
-  terminal_id: string | null;
   journal_id: string | null;
   capabilities: string[];
   profile: unknown;
-  close_at: string | null;
   /** When the relay closes the open shift; null = it is closed or empty, or it has not been read yet. */
   close_due_at: Date | null;
   subscription_expires_at: Date | null;

@@ -31,14 +31,8 @@ export interface UsageView {
   storage_bytes: number;
 }
 
-interface Row {
-  id: string;
-  code: string;
-  name: string;
-  tin: string;
-  mode: MerchantMode;
+interface Row extends Omit<PlatformMerchantView, 'suspended_at' | 'quotas' | 'created_at'> {
   suspended_at: Date | null;
-  suspended_reason: string | null;
   quotas: unknown;
   created_at: Date;
 }

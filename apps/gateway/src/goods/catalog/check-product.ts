@@ -2,27 +2,18 @@ import { nameKey, normaliseText } from '#fiscal-domain';
 import type { ProblemError } from '#problems';
 import type { ClassifiedGoods } from './goods-catalog.js';
 import { LANGUAGES, type Names, type ProductInput } from './product-input.js';
+import type { ProductFacts } from './product-view.js';
 import { wordKey, wordsOf } from './words.js';
 
 /** A product that may be written, with everything that is derived from it. Its JSON is what write-products.ts reads. */
-export interface CheckedProduct {
-  sku: string;
+export interface CheckedProduct extends ProductFacts {
   name: string;
   name_key: string;
   names: Names;
   aliases: string[];
   barcode: string | null;
   barcodes: string[];
-  spic: string;
-  package_code: string;
-  units: number;
-  vat_percent: number;
   price_tiyin: number | null;
-  marked: boolean | null;
-  cash_allowed: boolean | null;
-  owner_type: number | null;
-  commission: { tin?: string; pinfl?: string } | null;
-  attributes: Record<string, string>;
   words: string[];
   /** Decimal texts: JSON numbers would lose bits. */
   word_keys: string[];

@@ -23,23 +23,19 @@ export interface ProductView {
   etag: string;
 }
 
+/** What is shown as it is kept. */
+export type ProductFacts = Omit<
+  ProductView,
+  'name' | 'aliases' | 'barcodes' | 'price' | 'archived_at' | 'created_at' | 'updated_at' | 'etag'
+>;
+
 /** As `SELECT ${PRODUCT_COLUMNS}` gives it. */
-export interface ProductRow {
-  sku: string;
+export interface ProductRow extends ProductFacts {
   name: string;
   names: Names;
   aliases: string[] | null;
   barcodes: string[] | null;
-  spic: string;
-  package_code: string;
-  units: number;
-  vat_percent: number;
   price_tiyin: bigint | null;
-  marked: boolean | null;
-  cash_allowed: boolean | null;
-  owner_type: number | null;
-  commission: { tin?: string; pinfl?: string } | null;
-  attributes: Record<string, string>;
   archived_at: Date | null;
   created_at: Date;
   updated_at: Date;

@@ -9,13 +9,9 @@ export interface EventView {
   data: unknown;
 }
 
-export interface EventRow {
+export interface EventRow extends Omit<EventView, 'timestamp'> {
   position: bigint;
-  id: string;
-  merchant_id: string;
-  type: string;
   subject_id: string;
-  data: unknown;
   created_at: Date;
 }
 

@@ -20,14 +20,8 @@ import { loadDemoSettings, type DemoSettings } from './settings.js';
  * Sets the demo merchant up and writes `.data/demo.json`. Running it again changes nothing that is there: the second
  * `npm start` finds the same ids and the same secret.
  */
-interface DemoFacts {
-  gateway_url: string;
+interface DemoFacts extends SandboxFacts {
   token_url: string;
-  client_id: string;
-  client_secret: string;
-  device_id: string;
-  cashier_id: string;
-  product_name: string;
   sample_item: Record<string, unknown>;
   register_url: string;
   register_api_key: string;

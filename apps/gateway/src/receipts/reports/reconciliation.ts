@@ -28,17 +28,13 @@ export interface ReconciliationView {
   unknown_receipts: number;
 }
 
-interface Row {
+interface Row extends Pick<ReconciliationView, 'device_id' | 'terminal_id' | 'number' | 'unknown_receipts'> {
   id: string;
-  device_id: string;
-  terminal_id: string;
-  number: number;
   opened_at: Date;
   closed_at: Date;
   totals: CurrentZReport | null;
   is_shared: boolean;
   own: Record<keyof ShiftSums | 'lines', number>;
-  unknown_receipts: number;
 }
 
 /** With `show=different` a page may have to read many shifts: so many at a time, and so often. */

@@ -21,11 +21,7 @@ export interface UserView {
   created_at: string;
 }
 
-interface UserRow {
-  id: string;
-  name: string;
-  email: string;
-  roles: string[];
+interface UserRow extends Omit<UserView, 'last_login_at' | 'created_at'> {
   last_login_at: Date | null;
   created_at: Date;
 }

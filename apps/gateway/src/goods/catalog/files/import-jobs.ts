@@ -33,13 +33,7 @@ interface ImportedFile {
   scratch: string;
 }
 
-interface ImportRow {
-  id: string;
-  format: FileFormat;
-  mode: ImportMode;
-  state: ImportView['state'];
-  progress: Partial<ImportCounts>;
-  error: string | null;
+interface ImportRow extends Omit<ImportView, 'created_at' | 'finished_at'> {
   columns: string[];
   created_at: Date;
   finished_at: Date | null;
