@@ -1,5 +1,8 @@
 import type { MessageChannel, MessageLanguage } from '#messages';
 
+export const MERCHANT_MODES = ['live', 'sandbox'] as const;
+export type MerchantMode = (typeof MERCHANT_MODES)[number];
+
 /** What `merchants.settings` holds, by the names of the API. */
 export interface MerchantSettings {
   /** What a sale's line is when the catalogue knows nothing of it; null = such a line is refused. */

@@ -7,8 +7,14 @@ import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { given } from '../../http/given.js';
 import { refuseTakenCode } from '../places/place-rules.js';
+import type { PlatformMerchantBody } from '../platform/platform-bodies.js';
 import type { MerchantPatch } from './merchant-bodies.js';
-import { readMerchantSettings, type MerchantSettings, type UnsupportedFields } from './merchant-settings.js';
+import {
+  readMerchantSettings,
+  type MerchantMode,
+  type MerchantSettings,
+  type UnsupportedFields,
+} from './merchant-settings.js';
 
 export interface MerchantView {
   id: string;
@@ -26,18 +32,6 @@ export interface MerchantView {
   four_eyes: { unknown_above: number | null; provider_accounts: boolean };
   created_at: string;
 }
-
-export interface NewMerchant {
-  code: string;
-  name: string;
-  /** Nine digits. */
-  tin: string;
-  /** `live` unless it is said. */
-  mode?: MerchantMode | undefined;
-}
-
-export const MERCHANT_MODES = ['live', 'sandbox'] as const;
-export type MerchantMode = (typeof MERCHANT_MODES)[number];
 
 type MerchantRow = Prisma.MerchantGetPayload<object>;
 
@@ -69,7 +63,10 @@ export class Merchants {
   }
 
   /** @throws Problem 409 code_taken */
-  async create(caller: Omit<Caller, 'merchantId'>, { mode = 'live', ...merchant }: NewMerchant): Promise<MerchantView> {
+  async create(
+    caller: Omit<Caller, 'merchantId'>,
+    { mode = 'live', ...merchant }: Omit<PlatformMerchantBody, 'quotas'>,
+  ): Promise<MerchantView> {
     const id = newId(mode === 'sandbox' ? 'mer_test' : 'mer');
     const settings = { ...readMerchantSettings({}) };
     return refuseTakenCode(

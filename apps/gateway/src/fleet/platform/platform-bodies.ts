@@ -4,7 +4,7 @@ import { IsEmailShaped } from '../../http/body-constraints.js';
 import { AreSomeOf, IsGivenOrAbsent, IsName, IsNested, IsOwnCode } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { MERCHANT_ROLES, type MerchantRole } from '../../http/roles.js';
-import { MERCHANT_MODES, type MerchantMode } from '../merchants/merchants.js';
+import { MERCHANT_MODES, type MerchantMode } from '../merchants/merchant-settings.js';
 
 const MOST = 1_000_000_000;
 const MOST_BYTES = Number.MAX_SAFE_INTEGER;

@@ -5,7 +5,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
-import type { MerchantMode } from '../merchants/merchants.js';
+import type { MerchantMode } from '../merchants/merchant-settings.js';
 import { refuseTakenCode } from '../places/place-rules.js';
 import { readQuotas, type Quotas } from '../usage/quotas.js';
 import type { PlatformMerchantBody, PlatformMerchantPatch, PlatformMerchantsQuery } from './platform-bodies.js';

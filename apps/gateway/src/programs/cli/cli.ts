@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { MerchantPatch } from '../../fleet/merchants/merchant-bodies.js';
+import { PlatformMerchantBody } from '../../fleet/platform/platform-bodies.js';
 import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js';
 import { CLI_ACTOR, programOf } from './actor.js';
 import { checked } from './checked.js';
 import { ClientCommands } from './client-commands.js';
 import { CommandFamilies } from './command-families.js';
 import { merchantNamed } from './merchant-named.js';
-import { NewMerchantInput } from './new-merchant-input.js';
 import { readCommand, type Given, type ReadCommand } from './read-arguments.js';
 import { TerminalCommands } from './terminal-commands.js';
 import { UsageError } from './usage-error.js';
@@ -55,7 +55,7 @@ export class Cli {
   }
 
   private createMerchant({ code, name, tin, mode }: Given): Promise<MerchantView> {
-    const merchant = checked(NewMerchantInput, { code, name, tin, ...(mode !== undefined && { mode }) });
+    const merchant = checked(PlatformMerchantBody, { code, name, tin, ...(mode !== undefined && { mode }) });
     return this.merchants.create(programOf(this.actor), { ...merchant });
   }
 
