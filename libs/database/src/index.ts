@@ -12,7 +12,7 @@ export {
   SETTLED_IDS_PER_NOTICE,
   SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
-export { ChannelListener } from './channel-listener.js';
+export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
 export { Freshness } from './freshness.js';
 export { NotifiedCache } from './notified-cache.js';
 export { JobDatabase, ReportDatabase, SalesDatabase } from './databases.js';

@@ -1,6 +1,7 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Logger } from '#runtime';
-import { ChannelListener, RECEIPT_SETTLED_CHANNEL } from '#database';
+import { RECEIPT_SETTLED_CHANNEL } from '#database';
+import { NoticeReceiver } from '../notice-receiver.js';
 import { ReceiptRepository } from './receipt.repository.js';
 
 /** A caller's wait for one receipt. Made before the receipt is committed, so that no answer can come too early. */
@@ -17,9 +18,8 @@ export interface SettledWaiter {
  * read again), and by the caller, which reads the row at its deadline.
  */
 @Injectable()
-export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShutdown {
+export class SettledReceipts extends NoticeReceiver {
   private readonly waiters = new Map<string, Set<() => void>>();
-  private readonly channel: ChannelListener;
   private releasing = false;
   private readonly listeners: ((receiptId: string) => void)[] = [];
   private readonly takenListeners: ((deviceId: string) => void)[] = [];
@@ -29,25 +29,14 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     private readonly receipts: ReceiptRepository,
     logger: Logger,
   ) {
-    const options = {
-      ...{ databaseUrl, applicationName: 'gateway-listen', channel: RECEIPT_SETTLED_CHANNEL },
-      onNotice: (ids: string) => ids.split(',').forEach((id) => this.receive(id)),
-      onListening: () => this.catchUp(),
-    };
-    this.channel = new ChannelListener(options, logger);
-  }
-
-  onApplicationBootstrap(): void {
-    this.channel.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.channel.stop();
-  }
-
-  /** Whether news of every receipt arrives at this moment. */
-  get isListening(): boolean {
-    return this.channel.isListening;
+    super(
+      {
+        ...{ databaseUrl, channel: RECEIPT_SETTLED_CHANNEL },
+        onNotice: (ids) => ids.split(',').forEach((id) => this.receive(id)),
+        onListening: () => this.catchUp(),
+      },
+      logger,
+    );
   }
 
   /** Every receipt that leaves a lane, waited for or not; those settled while the connection was away are left out. */

@@ -1,6 +1,6 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ACCESS_CHANGED_CHANNEL, ChannelListener } from '#database';
+import { ACCESS_CHANGED_CHANNEL } from '#database';
 import type { Logger } from '#runtime';
+import { NoticeReceiver } from '../../notice-receiver.js';
 
 /** How often the connection for notices is asked whether it still speaks. */
 const HEARTBEAT_MS = 400;
@@ -18,30 +18,23 @@ export interface NoticeReader {
 }
 
 /** The one connection on which a gateway receives that rights were taken away (docs/adr/0019-revocation.md). */
-export class AccessNotices implements OnApplicationBootstrap, OnApplicationShutdown {
+export class AccessNotices extends NoticeReceiver {
   private readonly readers: NoticeReader[] = [];
-  private readonly listener: ChannelListener;
 
   constructor({ databaseUrl }: { databaseUrl: string }, logger: Logger) {
-    const options = {
-      ...{ databaseUrl, applicationName: 'gateway-listen', channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
-      onNotice: (payload: string) => this.publish(payload),
-      onListening: () => this.readers.forEach((reader) => reader.onListening()),
-    };
-    this.listener = new ChannelListener(options, logger);
+    super(
+      {
+        ...{ databaseUrl, channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
+        onNotice: (payload) => this.publish(payload),
+        onListening: () => this.readers.forEach((reader) => reader.onListening()),
+      },
+      logger,
+    );
   }
 
   /** Every notice of what was committed before this moment has been delivered. */
   get deliveredUntilMs(): number {
-    return this.listener.deliveredUntilMs;
-  }
-
-  onApplicationBootstrap(): void {
-    this.listener.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.listener.stop();
+    return this.channel.deliveredUntilMs;
   }
 
   subscribe(reader: NoticeReader): void {

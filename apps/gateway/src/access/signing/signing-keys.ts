@@ -1,8 +1,8 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type SalesDatabase } from '#database';
+import { SIGNING_CHANGED_CHANNEL, signingSecretOwner, type SalesDatabase } from '#database';
 import { type Logger } from '#runtime';
 import { open, weaknessOf, type Keyring } from '#secrets';
+import { NoticeReceiver } from '../../notice-receiver.js';
 import { TrustedCache } from '../live/trusted-cache.js';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
@@ -33,19 +33,17 @@ const HEARTBEAT_MS = 400;
 const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new Map() };
 
 /** The signing keys and policies of clients. A trigger notifies every gateway of a change, which works within a second (TrustedCache). */
-export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdown {
+export class SigningKeys extends NoticeReceiver {
   private readonly cache: TrustedCache<string, ClientSigning>;
-  private readonly channel: ChannelListener;
 
   constructor(
     private readonly prisma: SalesDatabase,
     private readonly options: { databaseUrl: string; keyring: Keyring },
     private readonly logger: Logger,
   ) {
-    const { databaseUrl } = options;
-    this.channel = new ChannelListener(
+    super(
       {
-        ...{ databaseUrl, applicationName: 'gateway-listen', channel: SIGNING_CHANGED_CHANNEL },
+        ...{ databaseUrl: options.databaseUrl, channel: SIGNING_CHANGED_CHANNEL },
         heartbeatMs: HEARTBEAT_MS,
         onNotice: (clientId) => this.cache.forget(clientId),
         onListening: () => this.cache.forgetAll(),
@@ -57,14 +55,6 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
       (clientId) => clientId,
       async (clientId) => ({ value: await this.read(clientId), remainingMs: Infinity }),
     );
-  }
-
-  onApplicationBootstrap(): void {
-    this.channel.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.channel.stop();
   }
 
   /** Rejects when the database cannot be asked. */

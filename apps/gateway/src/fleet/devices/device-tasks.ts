@@ -1,6 +1,5 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
-  ChannelListener,
   DEVICE_TASK_CHANNEL,
   DEVICE_TASK_DONE_CHANNEL,
   type DeviceIntroduction,
@@ -11,6 +10,7 @@ import {
 } from '#database';
 import { Problem } from '#problems';
 import { newId, type Logger } from '#runtime';
+import { NoticeReceiver } from '../../notice-receiver.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 
 export interface TaskRequest {
@@ -49,9 +49,8 @@ const MAX_UNFINISHED_PER_DEVICE = 8;
  * time alone: relays poll by themselves, and the row is read when the caller's time is over.
  */
 @Injectable()
-export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdown {
+export class DeviceTasks extends NoticeReceiver {
   private readonly waiters = new Map<string, () => void>();
-  private readonly listener: ChannelListener;
   private releasing = false;
 
   constructor(
@@ -59,24 +58,15 @@ export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdow
     settings: { databaseUrl: string },
     logger: Logger,
   ) {
-    this.listener = new ChannelListener(
+    super(
       {
         databaseUrl: settings.databaseUrl,
-        applicationName: 'gateway-listen',
         channel: DEVICE_TASK_DONE_CHANNEL,
         onNotice: (taskId) => this.waiters.get(taskId)?.(),
         onListening: () => this.wakeFinished(),
       },
       logger,
     );
-  }
-
-  onApplicationBootstrap(): void {
-    this.listener.start();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.listener.stop();
   }
 
   /** The program is about to stop: every waiting caller is answered now. */

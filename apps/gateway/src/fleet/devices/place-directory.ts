@@ -1,15 +1,8 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { SalesDatabase } from '#database';
-import {
-  ChannelListener,
-  IS_ADMITTED,
-  NotifiedCache,
-  PLACES_CHANGED_CHANNEL,
-  Prisma,
-  type DeviceReading,
-} from '#database';
+import { IS_ADMITTED, NotifiedCache, PLACES_CHANGED_CHANNEL, Prisma, type DeviceReading } from '#database';
 import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
+import { NoticeReceiver } from '../../notice-receiver.js';
 
 /** Who sells, and where. */
 export interface PlaceQuery {
@@ -106,18 +99,25 @@ const IS_THERE = Prisma.sql`d.deleted_at IS NULL AND d.registered_at IS NOT NULL
  * goods are, and what is missing for sales that arrive together is read by one statement for all of them: ten thousand cashiers cost
  * hardly more than ten.
  */
-export class PlaceDirectory implements OnApplicationBootstrap, OnApplicationShutdown {
+export class PlaceDirectory extends NoticeReceiver {
   private readonly places: NotifiedCache<PlaceQuery, Place>;
   private readonly devices: NotifiedCache<{ id: string }, DeviceRow>;
   private readonly branches: NotifiedCache<Neighbourhood, Neighbours>;
   private readonly groups: NotifiedCache<Neighbourhood, Neighbours>;
-  private readonly channel: ChannelListener;
 
   constructor(
     private readonly prisma: SalesDatabase,
     { databaseUrl, ageMs = AGE_MS }: { databaseUrl: string; ageMs?: number },
     logger: Logger,
   ) {
+    super(
+      {
+        ...{ databaseUrl, channel: PLACES_CHANGED_CHANNEL },
+        onNotice: (payload) => this.forget(payload),
+        onListening: () => this.forgetAll(),
+      },
+      logger,
+    );
     const maxAgeMs = (): number => {
       if (!this.channel.isListening) return DEAF_AGE_MS;
       return performance.now() - this.channel.deliveredUntilMs < UNCERTAIN_AGE_MS ? ageMs : UNCERTAIN_AGE_MS;
@@ -134,27 +134,6 @@ export class PlaceDirectory implements OnApplicationBootstrap, OnApplicationShut
     });
     this.branches = new NotifiedCache({ ...ofId, read: (group) => this.readNeighbours(group, 'branch') });
     this.groups = new NotifiedCache({ ...ofId, read: (group) => this.readNeighbours(group, 'group') });
-    this.channel = new ChannelListener(
-      {
-        ...{ databaseUrl, applicationName: 'gateway-listen', channel: PLACES_CHANGED_CHANNEL },
-        onNotice: (payload) => this.forget(payload),
-        onListening: () => this.forgetAll(),
-      },
-      logger,
-    );
-  }
-
-  onApplicationBootstrap(): void {
-    this.channel.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.channel.stop();
-  }
-
-  /** Whether changes arrive as notices at this moment. */
-  get isListening(): boolean {
-    return this.channel.isListening;
   }
 
   /** Null: no such cashier. */

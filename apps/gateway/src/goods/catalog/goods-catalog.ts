@@ -1,15 +1,8 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import {
-  CATALOG_CHANGED_CHANNEL,
-  ChannelListener,
-  Freshness,
-  NotifiedCache,
-  Prisma,
-  SalesDatabase,
-  StatementGroup,
-} from '#database';
+import { Injectable } from '@nestjs/common';
+import { CATALOG_CHANGED_CHANNEL, Freshness, NotifiedCache, Prisma, SalesDatabase, StatementGroup } from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
 import { growingCache, type Logger } from '#runtime';
+import { NoticeReceiver } from '../../notice-receiver.js';
 import { ALL_MERCHANTS } from './catalog-notices.js';
 
 /** Goods as receipts need them. */
@@ -89,24 +82,25 @@ const MAX_CANDIDATES = 10;
  * What is asked at the same time, by however many receipts, is read by one statement.
  */
 @Injectable()
-export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdown {
+export class GoodsCatalog extends NoticeReceiver {
   private readonly products = growingCache<string, Kept<ProductAnswer>>(MAX_CACHED);
   private readonly goods: NotifiedCache<string, ClassifiedGoods>;
   private readonly freshness = new Freshness();
   private readonly matches = new StatementGroup((lookups: readonly Lookup[]) => this.readMatches(lookups));
-  private readonly channel: ChannelListener;
 
   constructor(
     private readonly prisma: SalesDatabase,
     { databaseUrl }: { databaseUrl: string },
     logger: Logger,
   ) {
-    const options = {
-      ...{ databaseUrl, applicationName: 'gateway-listen', channel: CATALOG_CHANGED_CHANNEL },
-      onNotice: (scope: string) => this.forget(scope),
-      onListening: () => this.forget(ALL_MERCHANTS),
-    };
-    this.channel = new ChannelListener(options, logger);
+    super(
+      {
+        ...{ databaseUrl, channel: CATALOG_CHANGED_CHANNEL },
+        onNotice: (scope) => this.forget(scope),
+        onListening: () => this.forget(ALL_MERCHANTS),
+      },
+      logger,
+    );
     this.goods = new NotifiedCache({
       max: MAX_CACHED,
       keyOf: (spic) => spic,
@@ -114,19 +108,6 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
       maxAgeMs: () => this.maxAgeMs(),
       read: (spics) => this.readGoods(spics),
     });
-  }
-
-  onApplicationBootstrap(): void {
-    this.channel.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.channel.stop();
-  }
-
-  /** Whether notices of changes made elsewhere arrive at this moment. */
-  get isListening(): boolean {
-    return this.channel.isListening;
   }
 
   /** Answers in the order of the queries. */

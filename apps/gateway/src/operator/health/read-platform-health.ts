@@ -3,14 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { LANE_LOCK_SESSIONS, PrismaService } from '#database';
 import { readBacklog } from '#ledger';
 import { LaneBell } from '#queue';
+import { GATEWAY_SESSIONS } from '../../notice-receiver.js';
 import { shared } from '../overview/shared-reading.js';
 import type { HealthProgram, HealthQueue, HealthRelay, PlatformHealth } from './platform-health-view.js';
 import { PlatformHealthRepository, type SessionRow } from './platform-health.repository.js';
 
 /** However many people keep the screen open, it is read once in so long. */
 const KEPT_MS = 5_000;
-/** Every gateway process listens by one session of this name. */
-const GATEWAY_SESSIONS = 'gateway-listen';
 
 /**
  * GET /v1/platform/health. Who runs is read from the sessions at the database, not from what programs last wrote about themselves: a
