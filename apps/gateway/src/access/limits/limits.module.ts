@@ -1,4 +1,4 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown, type FactoryProvider } from '@nestjs/common';
 import { openRedis, parseQueueUrl } from '#queue';
 import { systemClock, type Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
@@ -38,34 +38,11 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
       useFactory: ({ CLIENT_LIMIT }: GatewaySettings, open: OpenBuckets) =>
         new ClientLimit(CLIENT_LIMIT === DEFAULT_CLIENT_LIMIT ? ownBuckets(CLIENT_LIMIT) : open(CLIENT_LIMIT)),
     },
-    {
-      provide: FailedLogins,
-      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
-      useFactory: ({ FAILED_LOGIN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
-        new FailedLogins(open(FAILED_LOGIN_LIMIT)),
-    },
-    {
-      provide: CallerLogins,
-      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
-      useFactory: ({ FAILED_LOGIN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
-        new CallerLogins(open(FAILED_LOGIN_LIMIT)),
-    },
-    {
-      provide: FailedTokens,
-      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
-      useFactory: ({ FAILED_TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
-        new FailedTokens(open(FAILED_TOKEN_LIMIT)),
-    },
-    {
-      provide: PersonLogins,
-      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
-      useFactory: ({ LOGIN_LIMIT }: GatewaySettings, open: OpenBuckets) => new PersonLogins(open(LOGIN_LIMIT)),
-    },
-    {
-      provide: TokenLimit,
-      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
-      useFactory: ({ TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) => new TokenLimit(open(TOKEN_LIMIT)),
-    },
+    sharedLimit(FailedLogins, 'FAILED_LOGIN_LIMIT'),
+    sharedLimit(CallerLogins, 'FAILED_LOGIN_LIMIT'),
+    sharedLimit(FailedTokens, 'FAILED_TOKEN_LIMIT'),
+    sharedLimit(PersonLogins, 'LOGIN_LIMIT'),
+    sharedLimit(TokenLimit, 'TOKEN_LIMIT'),
   ],
   exports: [AddressGate, AddressLimit, CallerLogins, ClientLimit, FailedLogins, FailedTokens, PersonLogins, TokenLimit],
 })
@@ -75,6 +52,17 @@ export class LimitsModule implements OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.redis?.cut();
   }
+}
+
+function sharedLimit(
+  limit: new (buckets: ReturnType<OpenBuckets>) => unknown,
+  setting: 'FAILED_LOGIN_LIMIT' | 'FAILED_TOKEN_LIMIT' | 'LOGIN_LIMIT' | 'TOKEN_LIMIT',
+): FactoryProvider {
+  return {
+    provide: limit,
+    inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+    useFactory: (settings: GatewaySettings, open: OpenBuckets) => new limit(open(settings[setting])),
+  };
 }
 
 function openLimitsRedis(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { nameKey, normaliseText } from '#fiscal-domain';
-import type { Page } from '../../http/paging.js';
+import { pageBy, type Page } from '../../http/paging.js';
 import { isText, readCursor, writeCursor } from './cursors.js';
 import { productView, type ProductRow, type ProductView } from './product-view.js';
 import { COLUMNS } from './products.js';
@@ -51,12 +51,12 @@ export class SearchProducts {
     const hits = await searchByRank(ranks, place, limit, (search) =>
       this.read(merchantId, filter, search, { isExact: text !== null && search.rank === 0 }),
     );
-    const page = hits.slice(0, limit);
-    const last = hits.length > limit ? page.at(-1) : undefined;
-    return {
-      data: page.map(({ row }) => productView(row)),
-      next_cursor: last ? writeCursor([last.rank, last.row.sku]) : null,
-    };
+    return pageBy(
+      hits,
+      limit,
+      ({ row }) => productView(row),
+      ({ rank, row }) => writeCursor([rank, row.sku]),
+    );
   }
 
   private async exact(merchantId: string, text: string): Promise<Prisma.Sql | null> {

@@ -67,12 +67,12 @@ export class Classifier {
     const hits = await searchByRank(this.ranksOf(words), place, limit, (search) =>
       this.read(search, { onlyActive, areWords: !IS_CODE.test(words) }),
     );
-    const page = hits.slice(0, limit);
-    const last = hits.length > limit ? page.at(-1) : undefined;
-    return {
-      data: page.map(({ row }) => entryView(row)),
-      next_cursor: last ? writeCursor([last.rank, last.row.spic]) : null,
-    };
+    return pageBy(
+      hits,
+      limit,
+      ({ row }) => entryView(row),
+      ({ rank, row }) => writeCursor([rank, row.spic]),
+    );
   }
 
   /** The newest version; 0 = there is no register yet. */

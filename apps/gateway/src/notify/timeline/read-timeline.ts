@@ -3,6 +3,7 @@ import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { Prisma, PrismaService } from '#database';
 import { snakeCased } from '../../fleet/devices/snake-cased.js';
 import { readCursor, writeCursor } from '../../goods/catalog/cursors.js';
+import { pageBy } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { missingReceipt } from '../../receipts/missing-receipt.js';
 import { TIMELINE_SOURCES, type TimelineOf } from './timeline-sources.js';
@@ -80,12 +81,7 @@ export class ReadTimeline {
     const of = await this.find(merchantId, receiptId);
     if (!of) throw await missingReceipt(this.prisma, merchantId, receiptId);
     const rows = await this.prisma.queryPlanned<Row>(timelinePage(of, after, limit + 1));
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    return {
-      data: page.map(entryOf),
-      next_cursor: last ? writeCursor([last.at.toISOString(), last.rank, last.id]) : null,
-    };
+    return pageBy(rows, limit, entryOf, ({ at, rank, id }) => writeCursor([at.toISOString(), rank, id]));
   }
 
   private async find(merchantId: string, receiptId: string): Promise<TimelineOf | null> {
