@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
+import { exitCodeOf } from './lib/gateway-command.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
 import { reportOnStandardError } from './lib/progress.mjs';
@@ -15,8 +16,5 @@ await runProgram(async () => {
   const child = spawn(process.execPath, ['--enable-source-maps', MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
   // Ctrl-C reaches it as well; it decides when this ends.
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => child.kill(signal));
-  process.exitCode = await new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code ?? 1));
-  });
+  process.exitCode = await exitCodeOf(child);
 });
