@@ -71,7 +71,7 @@ async function benchLookUp(
 ): Promise<Figure[]> {
   const { url } = system.database;
   const prisma = new PrismaService({ url, poolSize: 2, applicationName: 'bench', lockTimeoutMs: 1_000 });
-  const catalog = new GoodsCatalog(prisma, { databaseUrl: url }, createLogger('bench', 'error'));
+  const catalog = new GoodsCatalog(prisma, { DATABASE_URL: url }, createLogger('bench', 'error'));
   catalog.onApplicationBootstrap();
   const { merchantId } = system.merchant;
   try {

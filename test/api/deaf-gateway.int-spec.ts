@@ -38,7 +38,7 @@ test('a deaf gateway reads again', async () => {
   url.host = `127.0.0.1:${port}`;
   url.searchParams.delete('connect_timeout');
   await until('the gateways listen', listeners, (count) => count === 1);
-  const keys = new SigningKeys(rig.prisma, { databaseUrl: url.href, keyring: SECRETS_KEY }, logger);
+  const keys = new SigningKeys(rig.prisma, { DATABASE_URL: url.href, SECRETS_KEY }, logger);
   keys.onApplicationBootstrap();
   try {
     await until('it listens too', listeners, (count) => count === 2);
@@ -72,7 +72,7 @@ test('a question that is never answered holds up no later request of the client'
   url.host = `127.0.0.1:${port}`;
   const prisma = new PrismaService({ url: url.href, poolSize: 2, applicationName: 'half-deaf', lockTimeoutMs: 400 });
   // It receives no notice, so what it knows counts for less than a second.
-  const keys = new SigningKeys(prisma, { databaseUrl: 'postgresql://127.0.0.1:9/x', keyring: SECRETS_KEY }, logger);
+  const keys = new SigningKeys(prisma, { DATABASE_URL: 'postgresql://127.0.0.1:9/x', SECRETS_KEY }, logger);
   try {
     expect((await keys.of(client.id)).keys.has(signer.keyId)).toBe(true);
     expect(line.deafen()).toBeGreaterThan(0);

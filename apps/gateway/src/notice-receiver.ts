@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChannelListener, type ChannelListenerOptions } from '#database';
+import { ChannelListener, sessionsAt, type ChannelListenerOptions, type DatabaseAddresses } from '#database';
 import type { Logger } from '#runtime';
 
 /** Every gateway process listens by one session of this name. */
@@ -9,8 +9,13 @@ export const GATEWAY_SESSIONS = 'gateway-listen';
 export abstract class NoticeReceiver implements OnApplicationBootstrap, OnApplicationShutdown {
   protected readonly channel: ChannelListener;
 
-  protected constructor(options: Omit<ChannelListenerOptions, 'applicationName'>, logger: Logger) {
-    this.channel = new ChannelListener({ ...options, applicationName: GATEWAY_SESSIONS }, logger);
+  protected constructor(
+    settings: DatabaseAddresses,
+    options: Omit<ChannelListenerOptions, 'applicationName' | 'databaseUrl'>,
+    logger: Logger,
+  ) {
+    const session = { databaseUrl: sessionsAt(settings), applicationName: GATEWAY_SESSIONS };
+    this.channel = new ChannelListener({ ...options, ...session }, logger);
   }
 
   /** Whether notices arrive at this moment. */

@@ -31,7 +31,7 @@ export { observePools } from './pool-metrics.js';
 export { PageReader, type PageReaderOptions } from './page-reader.js';
 export { ListReads, observeReads, Replica, ReportReads } from './read-database.js';
 export { ReplicaWatch } from './replica-watch.js';
-export { sessionsAt, transactionsAt } from './pooler.js';
+export { sessionsAt, transactionsAt, type DatabaseAddresses } from './pooler.js';
 export { sessionConfig } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';

@@ -1,13 +1,13 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
-import { LANE_WAKE_CHANNEL, NoticeSender, SalesDatabase, sessionsAt, SETTLED_IDS_PER_NOTICE } from '#database';
+import { LANE_WAKE_CHANNEL, NoticeSender, SalesDatabase, SETTLED_IDS_PER_NOTICE } from '#database';
 import { LaneBell } from '#queue';
-import { Metrics, type Logger } from '#runtime';
+import { Metrics } from '#runtime';
 import { deriveKey } from '#secrets';
 import { DevicesModule } from '../fleet/devices/devices.module.js';
 import { UsageModule } from '../fleet/usage/usage.module.js';
 import { CatalogModule } from '../goods/catalog/catalog.module.js';
 import type { GatewaySettings } from '../settings.js';
-import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptTimes, observeAccepting, observeWakes } from './accept-metrics.js';
 import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
 import { AdmitReceipts } from './admit-receipts.js';
@@ -54,12 +54,7 @@ import { WakeLanes } from './wake-lanes.js';
       inject: [SETTINGS_TOKEN, LaneBell, SettledReceipts, SalesDatabase],
       useFactory: wakeLanes,
     },
-    {
-      provide: SettledReceipts,
-      inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
-      useFactory: (settings: GatewaySettings, receipts: ReceiptRepository, logger: Logger) =>
-        new SettledReceipts({ databaseUrl: sessionsAt(settings) }, receipts, logger),
-    },
+    SettledReceipts,
     {
       provide: ReceiptUrls,
       inject: [SETTINGS_TOKEN],

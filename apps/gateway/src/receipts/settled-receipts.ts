@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from '#runtime';
-import { RECEIPT_SETTLED_CHANNEL } from '#database';
+import { RECEIPT_SETTLED_CHANNEL, type DatabaseAddresses } from '#database';
 import { NoticeReceiver } from '../notice-receiver.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { ReceiptRepository } from './receipt.repository.js';
 
 /** A caller's wait for one receipt. Made before the receipt is committed, so that no answer can come too early. */
@@ -25,13 +26,14 @@ export class SettledReceipts extends NoticeReceiver {
   private readonly takenListeners: ((deviceId: string) => void)[] = [];
 
   constructor(
-    { databaseUrl }: { databaseUrl: string },
+    @Inject(SETTINGS_TOKEN) settings: DatabaseAddresses,
     private readonly receipts: ReceiptRepository,
-    logger: Logger,
+    @Inject(LOGGER) logger: Logger,
   ) {
     super(
+      settings,
       {
-        ...{ databaseUrl, channel: RECEIPT_SETTLED_CHANNEL },
+        channel: RECEIPT_SETTLED_CHANNEL,
         onNotice: (ids) => ids.split(',').forEach((id) => this.receive(id)),
         onListening: () => this.catchUp(),
       },

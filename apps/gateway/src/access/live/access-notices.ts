@@ -1,6 +1,8 @@
-import { ACCESS_CHANGED_CHANNEL } from '#database';
+import { Inject, Injectable } from '@nestjs/common';
+import { ACCESS_CHANGED_CHANNEL, type DatabaseAddresses } from '#database';
 import type { Logger } from '#runtime';
 import { NoticeReceiver } from '../../notice-receiver.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 
 /** How often the connection for notices is asked whether it still speaks. */
 const HEARTBEAT_MS = 400;
@@ -18,13 +20,15 @@ export interface NoticeReader {
 }
 
 /** The one connection on which a gateway receives that rights were taken away (docs/adr/0019-revocation.md). */
+@Injectable()
 export class AccessNotices extends NoticeReceiver {
   private readonly readers: NoticeReader[] = [];
 
-  constructor({ databaseUrl }: { databaseUrl: string }, logger: Logger) {
+  constructor(@Inject(SETTINGS_TOKEN) settings: DatabaseAddresses, @Inject(LOGGER) logger: Logger) {
     super(
+      settings,
       {
-        ...{ databaseUrl, channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
+        ...{ channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
         onNotice: (payload) => this.publish(payload),
         onListening: () => this.readers.forEach((reader) => reader.onListening()),
       },

@@ -148,7 +148,7 @@ describe('cached tokens', () => {
   });
 
   test('count for less than a second while no notices can be received', async () => {
-    const notices = new AccessNotices({ databaseUrl: 'postgresql://127.0.0.1:9/x' }, logger);
+    const notices = new AccessNotices({ DATABASE_URL: 'postgresql://127.0.0.1:9/x' }, logger);
     const deaf = new AccessTokens(notices, gateway.app.get(OauthRepository));
     const tookMs: number[] = [];
     // Each round begins before the token is cached: one that counts for five seconds takes longer, however slow the machine is.

@@ -1,8 +1,10 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import { SIGNING_CHANGED_CHANNEL, signingSecretOwner, type SalesDatabase } from '#database';
+import { Inject, Injectable } from '@nestjs/common';
+import { SalesDatabase, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type DatabaseAddresses } from '#database';
 import { type Logger } from '#runtime';
 import { open, weaknessOf, type Keyring } from '#secrets';
 import { NoticeReceiver } from '../../notice-receiver.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { TrustedCache } from '../live/trusted-cache.js';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
@@ -33,17 +35,19 @@ const HEARTBEAT_MS = 400;
 const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new Map() };
 
 /** The signing keys and policies of clients. A trigger notifies every gateway of a change, which works within a second (TrustedCache). */
+@Injectable()
 export class SigningKeys extends NoticeReceiver {
   private readonly cache: TrustedCache<string, ClientSigning>;
 
   constructor(
     private readonly prisma: SalesDatabase,
-    private readonly options: { databaseUrl: string; keyring: Keyring },
-    private readonly logger: Logger,
+    @Inject(SETTINGS_TOKEN) private readonly settings: DatabaseAddresses & { SECRETS_KEY: Keyring },
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super(
+      settings,
       {
-        ...{ databaseUrl: options.databaseUrl, channel: SIGNING_CHANGED_CHANNEL },
+        channel: SIGNING_CHANGED_CHANNEL,
         heartbeatMs: HEARTBEAT_MS,
         onNotice: (clientId) => this.cache.forget(clientId),
         onListening: () => this.cache.forgetAll(),
@@ -86,7 +90,7 @@ export class SigningKeys extends NoticeReceiver {
     try {
       if (publicKey !== null) return { algorithm, key: provingKey(publicKey) };
       if (secretSealed === null) return null;
-      const secret = open(secretSealed, signingSecretOwner(id), this.options.keyring);
+      const secret = open(secretSealed, signingSecretOwner(id), this.settings.SECRETS_KEY);
       return { algorithm, key: createSecretKey(Buffer.from(secret)) };
     } catch (error) {
       this.logger.error({ err: error, keyId: id }, 'a signing key cannot be used');

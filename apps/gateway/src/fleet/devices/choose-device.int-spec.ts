@@ -65,7 +65,7 @@ async function accepted(deviceId: string, count: number): Promise<void> {
 
 /** Nothing is cached yet, and no notices arrive. */
 function newChooser(client = prisma): ChooseDevice {
-  return new ChooseDevice(client, new PlaceDirectory(client, { databaseUrl: database.url }, LOGGER));
+  return new ChooseDevice(client, new PlaceDirectory(client, { DATABASE_URL: database.url }, LOGGER));
 }
 
 /** Every call on a new chooser. */
@@ -228,7 +228,7 @@ describe('a change is seen at once, however long what was read before would be u
   let [main, far, own, other, seller, walker] = ['', '', '', '', '', ''];
 
   beforeEach(async () => {
-    directory = new PlaceDirectory(prisma, { databaseUrl: database.url, ageMs: Infinity }, LOGGER);
+    directory = new PlaceDirectory(prisma, { DATABASE_URL: database.url, ageMs: Infinity }, LOGGER);
     directory.onApplicationBootstrap();
     await untilTrue(() => Promise.resolve(directory.isListening), 'notices arrive');
     chooser = new ChooseDevice(prisma, directory);
@@ -315,7 +315,7 @@ describe('a change is seen at once, however long what was read before would be u
 
   test('what has not changed is not read again, whatever happens to other merchants and devices', async () => {
     const { client, statements } = counting();
-    const quiet = new PlaceDirectory(client, { databaseUrl: database.url, ageMs: Infinity }, LOGGER);
+    const quiet = new PlaceDirectory(client, { DATABASE_URL: database.url, ageMs: Infinity }, LOGGER);
     quiet.onApplicationBootstrap();
     await untilTrue(() => Promise.resolve(quiet.isListening), 'notices arrive');
     const chooses = new ChooseDevice(client, quiet);

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   DEVICE_TASK_CHANNEL,
   DEVICE_TASK_DONE_CHANNEL,
@@ -6,11 +6,13 @@ import {
   type DeviceTaskKind,
   type DeviceTaskResult,
   type InspectParams,
-  type PrismaService,
+  PrismaService,
+  type DatabaseAddresses,
 } from '#database';
 import { Problem } from '#problems';
 import { newId, type Logger } from '#runtime';
 import { NoticeReceiver } from '../../notice-receiver.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 
 export interface TaskRequest {
@@ -55,12 +57,12 @@ export class DeviceTasks extends NoticeReceiver {
 
   constructor(
     private readonly prisma: PrismaService,
-    settings: { databaseUrl: string },
-    logger: Logger,
+    @Inject(SETTINGS_TOKEN) settings: DatabaseAddresses,
+    @Inject(LOGGER) logger: Logger,
   ) {
     super(
+      settings,
       {
-        databaseUrl: settings.databaseUrl,
         channel: DEVICE_TASK_DONE_CHANNEL,
         onNotice: (taskId) => this.waiters.get(taskId)?.(),
         onListening: () => this.wakeFinished(),

@@ -1,9 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PrismaService, SalesDatabase, sessionsAt } from '#database';
-import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
-import type { GatewaySettings } from '../../settings.js';
-import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { PlacesModule } from '../places/places.module.js';
 import { CallDevice } from './call-device.js';
 import { ChangeDevice } from './change-device.js';
@@ -35,18 +31,8 @@ import { TriedOutDevices } from './tried-out-devices.js';
     SwitchDevice,
     DeleteDevice,
     CallDevice,
-    {
-      provide: DeviceTasks,
-      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: PrismaService, settings: GatewaySettings, logger: Logger) =>
-        new DeviceTasks(prisma, { databaseUrl: sessionsAt(settings) }, logger),
-    },
-    {
-      provide: PlaceDirectory,
-      inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: SalesDatabase, settings: GatewaySettings, logger: Logger) =>
-        new PlaceDirectory(prisma, { databaseUrl: sessionsAt(settings) }, logger),
-    },
+    DeviceTasks,
+    PlaceDirectory,
     ChooseDevice,
   ],
   exports: [ChooseDevice, DeviceRepository],

@@ -1,8 +1,17 @@
-import type { SalesDatabase } from '#database';
-import { IS_ADMITTED, NotifiedCache, PLACES_CHANGED_CHANNEL, Prisma, type DeviceReading } from '#database';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  IS_ADMITTED,
+  NotifiedCache,
+  PLACES_CHANGED_CHANNEL,
+  Prisma,
+  SalesDatabase,
+  type DatabaseAddresses,
+  type DeviceReading,
+} from '#database';
 import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { NoticeReceiver } from '../../notice-receiver.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 
 /** Who sells, and where. */
 export interface PlaceQuery {
@@ -99,6 +108,7 @@ const IS_THERE = Prisma.sql`d.deleted_at IS NULL AND d.registered_at IS NOT NULL
  * goods are, and what is missing for sales that arrive together is read by one statement for all of them: ten thousand cashiers cost
  * hardly more than ten.
  */
+@Injectable()
 export class PlaceDirectory extends NoticeReceiver {
   private readonly places: NotifiedCache<PlaceQuery, Place>;
   private readonly devices: NotifiedCache<{ id: string }, DeviceRow>;
@@ -107,12 +117,13 @@ export class PlaceDirectory extends NoticeReceiver {
 
   constructor(
     private readonly prisma: SalesDatabase,
-    { databaseUrl, ageMs = AGE_MS }: { databaseUrl: string; ageMs?: number },
-    logger: Logger,
+    @Inject(SETTINGS_TOKEN) { ageMs = AGE_MS, ...settings }: DatabaseAddresses & { ageMs?: number },
+    @Inject(LOGGER) logger: Logger,
   ) {
     super(
+      settings,
       {
-        ...{ databaseUrl, channel: PLACES_CHANGED_CHANNEL },
+        channel: PLACES_CHANGED_CHANNEL,
         onNotice: (payload) => this.forget(payload),
         onListening: () => this.forgetAll(),
       },

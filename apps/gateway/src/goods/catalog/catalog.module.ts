@@ -1,13 +1,10 @@
 import { Module } from '@nestjs/common';
-import { JobDatabase, SalesDatabase, sessionsAt } from '#database';
-import type { Logger } from '#runtime';
+import { JobDatabase } from '#database';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuditTrail } from '../../audit/audit-trail.js';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { MerchantRules } from '../../fleet/merchants/merchant-rules.js';
-import type { GatewaySettings } from '../../settings.js';
 import { ScratchModule } from '../sheets/scratch.module.js';
-import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { CatalogChanges } from './catalog-changes.js';
 import { CatalogController } from './catalog.controller.js';
 import { CatalogNotices } from './catalog-notices.js';
@@ -36,12 +33,7 @@ import { UpsertProducts } from './upsert-products.js';
   controllers: [CatalogController, SyncsController, CatalogFilesController],
   providers: [
     MerchantRules,
-    {
-      provide: GoodsCatalog,
-      inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: SalesDatabase, settings: GatewaySettings, logger: Logger) =>
-        new GoodsCatalog(prisma, { databaseUrl: sessionsAt(settings) }, logger),
-    },
+    GoodsCatalog,
     CatalogWords,
     CatalogNotices,
     SimilarWords,

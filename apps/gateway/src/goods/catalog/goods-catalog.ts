@@ -1,8 +1,17 @@
-import { Injectable } from '@nestjs/common';
-import { CATALOG_CHANGED_CHANNEL, Freshness, NotifiedCache, Prisma, SalesDatabase, StatementGroup } from '#database';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  CATALOG_CHANGED_CHANNEL,
+  Freshness,
+  NotifiedCache,
+  Prisma,
+  SalesDatabase,
+  StatementGroup,
+  type DatabaseAddresses,
+} from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
 import { growingCache, type Logger } from '#runtime';
 import { NoticeReceiver } from '../../notice-receiver.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { ALL_MERCHANTS } from './catalog-notices.js';
 
 /** Goods as receipts need them. */
@@ -90,12 +99,13 @@ export class GoodsCatalog extends NoticeReceiver {
 
   constructor(
     private readonly prisma: SalesDatabase,
-    { databaseUrl }: { databaseUrl: string },
-    logger: Logger,
+    @Inject(SETTINGS_TOKEN) settings: DatabaseAddresses,
+    @Inject(LOGGER) logger: Logger,
   ) {
     super(
+      settings,
       {
-        ...{ databaseUrl, channel: CATALOG_CHANGED_CHANNEL },
+        channel: CATALOG_CHANGED_CHANNEL,
         onNotice: (scope) => this.forget(scope),
         onListening: () => this.forget(ALL_MERCHANTS),
       },
