@@ -45,6 +45,11 @@ type PoolSizes = Pick<
   | 'JOB_POOL_SIZE'
 >;
 
+/** What the calls of all merchants need at every moment. The others are taken in turns by what takes them. */
+function shared(settings: DatabaseSettings): DatabaseSettings {
+  return { ...settings, isShared: true };
+}
+
 /** The gateway's pools (docs/adr/0055-pools-by-purpose.md). A connection is opened when it is first needed. */
 export function databaseProviders(settings: PoolSizes): FactoryProvider[] {
   const pool = (applicationName: string, poolSize: number): DatabaseSettings => ({
@@ -63,8 +68,11 @@ export function databaseProviders(settings: PoolSizes): FactoryProvider[] {
     pool('gateway-reports', settings.REPORT_POOL_SIZE),
   ];
   return [
-    { provide: SalesDatabase, useFactory: () => new SalesDatabase(pooled('gateway', settings.SALES_POOL_SIZE)) },
-    { provide: PrismaService, useFactory: () => new PrismaService({ ...lists, ...transactionsAt(settings) }) },
+    {
+      provide: SalesDatabase,
+      useFactory: () => new SalesDatabase(shared(pooled('gateway', settings.SALES_POOL_SIZE))),
+    },
+    { provide: PrismaService, useFactory: () => new PrismaService(shared({ ...lists, ...transactionsAt(settings) })) },
     { provide: ReportDatabase, useFactory: () => new ReportDatabase(reports) },
     { provide: JobDatabase, useFactory: () => new JobDatabase(pool('gateway-jobs', settings.JOB_POOL_SIZE)) },
     {

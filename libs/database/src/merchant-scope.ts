@@ -8,9 +8,20 @@ export function withinMerchant<T>(merchantId: string, work: () => T): T {
   return withinContext({ merchantId }, work);
 }
 
-/** Work that serves many merchants together, no matter which of them has begun it: grouped statements, and what is cached for all. */
+/** Work that reads beyond its merchant. */
 export function acrossMerchants<T>(work: () => T): T {
   return scopedMerchant() === null ? work() : withinContext({ merchantId: null }, work);
+}
+
+/** Does work that takes connections out of the share of this merchant or person (shared-connections.ts), also in what it waits for. */
+export function withinShare<T>(name: string, work: () => T): T {
+  return withinContext({ share: { name, hasBegun: false } }, work);
+}
+
+/** What many callers wait for, whichever of them has begun it: it is done across merchants, and out of no share. */
+export function onBehalfOfAll<T>(work: () => T): T {
+  const { merchantId, share } = workContext();
+  return merchantId === null && share === null ? work() : withinContext({ merchantId: null, share: null }, work);
 }
 
 /** The merchant for whom the work at hand is done; null: for none in particular, or for many. */

@@ -16,6 +16,8 @@ export interface DatabaseSettings extends Omit<SessionSettings, 'lockTimeoutMs' 
   statementTimeoutMs?: number;
   /** Statements that may wait for a connection; one more is refused at once. */
   maxWaiting?: number;
+  /** Merchants share its connections: none has more than half of them (shared-connections.ts). */
+  isShared?: boolean;
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -76,8 +78,8 @@ export class PrismaService extends PrismaClient {
 
   /** Its connections at this moment, and what waits for one. */
   get connections(): { size: number; open: number; busy: number; waiting: number } {
-    const { totalCount, idleCount, waitingCount } = this.pool;
-    return { size: this.size, open: totalCount, busy: totalCount - idleCount, waiting: waitingCount };
+    const { totalCount, idleCount, waiting } = this.pool;
+    return { size: this.size, open: totalCount, busy: totalCount - idleCount, waiting };
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Prisma } from './generated/client.js';
-import { acrossMerchants, scopedMerchant } from './merchant-scope.js';
+import { onBehalfOfAll, scopedMerchant } from './merchant-scope.js';
 import { isRefusedByServer } from './sql-errors.js';
 
 /** Timers that are due at the same moment ring within so long. */
@@ -41,7 +41,7 @@ export class StandingQuestions {
     // With its values of the last time, where it is not asked.
     this.known.set(place, question);
     return new Promise((resolve, reject) => {
-      if (this.waiting.length === 0) setTimeout(() => acrossMerchants(() => void this.answerAll()), GATHERED_MS);
+      if (this.waiting.length === 0) setTimeout(() => onBehalfOfAll(() => void this.answerAll()), GATHERED_MS);
       this.waiting.push({ place, question, resolve, reject });
     });
   }

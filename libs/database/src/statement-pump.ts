@@ -1,4 +1,4 @@
-import { acrossMerchants } from './merchant-scope.js';
+import { onBehalfOfAll } from './merchant-scope.js';
 
 /** Statements at work at the same time; more do not help, they only make groups smaller. */
 const MAX_STATEMENTS = 2;
@@ -54,7 +54,7 @@ export class StatementPump {
     const go = (): void => {
       this.isDue = false;
       // Its rows are those of many callers, whichever came first.
-      acrossMerchants(() => this.run());
+      onBehalfOfAll(() => this.run());
     };
     const waitMs = this.begunAt + this.pauseMs - performance.now();
     if (waitMs > 0) setTimeout(go, waitMs);

@@ -1,12 +1,15 @@
 import pg from 'pg';
-import { scopedMerchant } from './merchant-scope.js';
+import { workContext, type ReleaseSlot, type Share } from '#runtime';
 import { sessionConfig, type SessionSettings } from './session.js';
+import { SharedConnections } from './shared-connections.js';
 import { NotConnected, WatchedClient, type WatchedConfig } from './watched-client.js';
 
 export interface PoolSettings extends SessionSettings {
   size: number;
   /** Statements and transactions that may wait for a connection; one more is refused at once. */
   maxWaiting: number;
+  /** Merchants share its connections (shared-connections.ts). */
+  isShared?: boolean;
 }
 
 /** Every connection is taken, and as many wait for one as may: nothing of the statement has left the process. */
@@ -37,6 +40,9 @@ type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefi
 export class WatchedPool extends pg.Pool {
   private readonly watched = new Set<WatchedClient>();
   private readonly inUse = new Set<pg.ClientBase>();
+  private readonly shares: SharedConnections | null;
+  /** Connections in use that a share counts. */
+  private readonly turns = new WeakMap<pg.ClientBase, ReleaseSlot>();
 
   constructor(private readonly settings: PoolSettings) {
     const config: pg.PoolConfig & WatchedConfig = {
@@ -47,18 +53,56 @@ export class WatchedPool extends pg.Pool {
       ...(settings.isPooled !== true && { onSilent: (sinceMs: number) => this.dropSilent(sinceMs) }),
     };
     super(config);
+    const { size, maxWaiting, isShared = false } = settings;
+    this.shares = isShared ? SharedConnections.of(size, maxWaiting, config.connectionTimeoutMillis ?? 0) : null;
     // An idle connection that is lost is replaced by the pool; without a listener its error would end the process.
     this.on('error', () => undefined);
     this.on('connect', (client) => this.watched.add(client as unknown as WatchedClient));
     this.on('remove', (client) => this.watched.delete(client as unknown as WatchedClient));
     this.on('acquire', (client) => this.inUse.add(client));
-    this.on('release', (_error, client) => this.inUse.delete(client));
+    this.on('release', (_error, client) => {
+      this.inUse.delete(client);
+      this.turns.get(client)?.();
+      this.turns.delete(client);
+    });
+  }
+
+  /** Statements and transactions that wait for a connection. */
+  get waiting(): number {
+    return this.waitingCount + (this.shares?.waiting ?? 0);
   }
 
   override connect(callback?: ConnectCallback): never {
+    // Now: the connection may be had when another one is released, and so in the middle of another merchant's work.
+    const { merchantId, share } = workContext();
+    if (this.shares === null || share === null) return this.connectScoped(merchantId, callback);
+    const connecting = this.connectInTurn(this.shares, share, merchantId);
+    if (!callback) return connecting as never;
+    connecting.then(
+      (client) => callback(undefined, client, () => client.release()),
+      (error: Error) => callback(error, undefined, () => undefined),
+    );
+    return undefined as never;
+  }
+
+  private async connectInTurn(
+    shares: SharedConnections,
+    share: Share,
+    merchantId: string | null,
+  ): Promise<pg.PoolClient> {
+    const release = await shares.take(share);
+    try {
+      const client = await (this.connectScoped(merchantId) as Promise<pg.PoolClient>);
+      this.turns.set(client, release);
+      return client;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  private connectScoped(merchantId: string | null, callback?: ConnectCallback): never {
     if (this.waitingCount < this.settings.maxWaiting) {
-      // Now: the connection may be had when another one is released, and so in the middle of another merchant's work.
-      const merchantId = scopedMerchant();
       if (callback)
         return (super.connect as (callback: ConnectCallback) => unknown)((error, client, done) =>
           callback(error && named(error), client && scoped(client, merchantId), done),

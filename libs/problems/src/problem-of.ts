@@ -1,9 +1,13 @@
-import { isDatabaseBusy, isDatabaseUnavailable } from '#runtime';
+import { isDatabaseBusy, isDatabaseUnavailable, isShareSpent } from '#runtime';
 import { Problem } from './problem.js';
 
 /** Any thrown value as the problem that the caller sees. What is not recognised is `internal` and says nothing more. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (isShareSpent(error)) {
+    const detail = 'More calls of yours wait for the database than are kept waiting; nothing was done.';
+    return new Problem('too_many_requests', detail, { retryAfterSeconds: 1, cause: error });
+  }
   if (isDatabaseUnavailable(error)) {
     const detail = 'The database cannot be reached or cannot write; nothing is known to have been stored.';
     return new Problem('database_unavailable', detail, { cause: error });

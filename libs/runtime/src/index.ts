@@ -1,6 +1,12 @@
 export { Answers, Takes } from './answers.js';
 export { systemClock, type Clock } from './clock.js';
-export { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
+export {
+  isDatabaseBusy,
+  isDatabaseUnavailable,
+  isNotSent,
+  isShareSpent,
+  isRowContended,
+} from './database-unavailable.js';
 export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
 export { ForAWhile } from './for-a-while.js';
 export { loggedReading } from './fresh-reading.js';
@@ -54,7 +60,7 @@ export {
   type Span,
   type SpanOptions,
 } from './tracing/tracing.js';
-export { withinContext, workContext } from './work-context.js';
+export { withinContext, workContext, type Share } from './work-context.js';
 export { StartFailure } from './start-failure.js';
 export { startThread } from './start-thread.js';
 export { syncFolder } from './sync-folder.js';

@@ -1,14 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TraceContext } from './tracing/trace-context.js';
 
+/** Whose share of what all use some work takes. */
+export interface Share {
+  /** A merchant, or a person who works for itself or the platform. */
+  readonly name: string;
+  /** The work has had its turn once: what is under way goes on before what is to begin. */
+  hasBegun: boolean;
+}
+
 /** For whom and in which trace the work at hand is done, also in what it waits for. */
 export interface WorkContext {
   /** Null: for no merchant in particular, or for many. */
   readonly merchantId: string | null;
+  /** Null: of none in particular. */
+  readonly share: Share | null;
   readonly trace: TraceContext | null;
 }
 
-const NONE: WorkContext = { merchantId: null, trace: null };
+const NONE: WorkContext = { merchantId: null, share: null, trace: null };
 /** One for both: Node.js 20 hands each store on at every promise, so that a second one costs accepting a tenth where all is traced (docs/performance.md). */
 const current = new AsyncLocalStorage<WorkContext>();
 

@@ -1,10 +1,11 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { PrismaService, TENANT_SUFFIX, withinMerchant } from '#database';
+import { PrismaService, TENANT_SUFFIX, withinMerchant, withinShare } from '#database';
 import { isId } from '#fiscal-domain';
+import { addressGroup } from '#outgoing';
 import type { Logger } from '#runtime';
-import { clientOf } from '../http/current-client.js';
+import { clientOf, shareOf } from '../http/current-client.js';
 import { LOGGER } from '../tokens.js';
 
 /**
@@ -26,8 +27,10 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
   onModuleInit(): void {
     const fastify = this.server.httpAdapter.getInstance<FastifyInstance>();
     // Behind the request gate, which knows the client; in front of the handler and everything that it waits for.
-    fastify.addHook('preHandler', (request, _reply, done) => {
+    fastify.addHook('preHandler', (request, _reply, next) => {
       const merchantId = scopeOf(request);
+      const share = shareOfCall(request);
+      const done = share === null ? next : (error?: Error) => withinShare(share, () => next(error));
       if (merchantId === null) done();
       else if (this.isKnown) this.enter(merchantId, done);
       else this.read().then(() => this.enter(merchantId, done), done);
@@ -63,6 +66,21 @@ function scopeOf(request: FastifyRequest): string | null {
   if (request.routeOptions.config.merchantOptional === true) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead || client.person ? client.merchantId : null;
+}
+
+/** What people open without an account. Providers and probes are left out: their one address calls about all merchants. */
+const OPEN_TO_ALL = /^\/(r|u|m|auth)\//;
+
+/**
+ * Out of whose share a call has its connections to the database; null: of none. Sales are written many at a time for all merchants, and
+ * without what a context costs each promise.
+ */
+function shareOfCall(request: FastifyRequest): string | null {
+  const { url = '' } = request.routeOptions;
+  const isAccepting = request.method === 'POST' && (url === '/v1/receipts' || url === '/v1/receipts/batch');
+  const client = clientOf(request);
+  if (client) return isAccepting ? null : shareOf(client);
+  return OPEN_TO_ALL.test(url) ? (addressGroup(request.ip) ?? 'none') : null;
 }
 
 /** What the platform asks of all merchants. */

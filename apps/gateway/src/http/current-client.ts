@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { PLATFORM } from './roles.js';
 
 /** Who calls, as the token or the session says. */
 export interface AuthenticatedClient {
@@ -50,6 +51,11 @@ export const CurrentPerson = createParamDecorator((_data: unknown, context: Exec
 
 export function clientOf(request: FastifyRequest): KnownClient | undefined {
   return (request as FastifyRequest & { [CLIENT_PROPERTY]?: KnownClient })[CLIENT_PROPERTY];
+}
+
+/** Whose share of what all use a call takes: its merchant's; of what a person does for itself or the platform, that person's. */
+export function shareOf({ clientId, merchantId }: KnownClient): string {
+  return merchantId === PLATFORM ? clientId : merchantId;
 }
 
 export function setClient(request: FastifyRequest, client: KnownClient): void {

@@ -1,0 +1,76 @@
+import { FairSlots, type ReleaseSlot, type Share } from '#runtime';
+import { NotConnected } from './watched-client.js';
+
+/** With fewer there is nothing to divide: one is for what is of no share, one for a caller that has none. */
+const WORTH_DIVIDING = 4;
+/** Calls of one share that may wait to begin. */
+const WAITING_OF_ONE = 256;
+
+/** More of a share waits to begin than may, or for longer: nothing of it was begun (libs/problems makes 429 of it). */
+export class ShareSpent extends Error {
+  override readonly name = 'ShareSpent';
+
+  constructor() {
+    super('Too much of one share waits for a connection to the database');
+  }
+}
+
+/**
+ * Whose turn it is to have one of a pool's connections. The pool itself serves first come, first served: a hundred changes of one merchant,
+ * which wait for one another on its audit trail, would stand in front of what every other merchant reads. Here no share has more than half of
+ * the connections, the last one is for a share that has none, and one stays for the program's own work, which takes no turn.
+ */
+export class SharedConnections {
+  private readonly slots: FairSlots;
+
+  private constructor(
+    size: number,
+    maxWaiting: number,
+    private readonly timeoutMs: number,
+  ) {
+    const perKey = Math.ceil(size / 2);
+    this.slots = new FairSlots({ total: size - 1, perKey, waitingPerKey: WAITING_OF_ONE, waiting: maxWaiting });
+  }
+
+  /** Null: the pool is too small. @param timeoutMs how long a connection may be waited for */
+  static of(size: number, maxWaiting: number, timeoutMs: number): SharedConnections | null {
+    return size < WORTH_DIVIDING ? null : new SharedConnections(size, maxWaiting, timeoutMs);
+  }
+
+  get waiting(): number {
+    return this.slots.waiting;
+  }
+
+  /**
+   * One that has had a connection before goes ahead of those that are to begin: else a burst would have all its calls half done, and none in time.
+   * Rejects when too many wait already, or when it has taken too long.
+   */
+  async take(share: Share): Promise<ReleaseSlot> {
+    const free = this.slots.tryTake(share.name);
+    if (free) return begun(share, free);
+    const turn = share.hasBegun ? this.slots.takeAgain(share.name) : this.slots.take(share.name);
+    if (!turn) throw new ShareSpent();
+    return this.inTime(share, turn);
+  }
+
+  private inTime(share: Share, turn: Promise<ReleaseSlot>): Promise<ReleaseSlot> {
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const timer = setTimeout(() => {
+        isOver = true;
+        const late = new NotConnected(new Error('no connection of its share was free in time'));
+        reject(share.hasBegun ? late : new ShareSpent());
+      }, this.timeoutMs);
+      void turn.then((release) => {
+        clearTimeout(timer);
+        if (isOver) release();
+        else resolve(begun(share, release));
+      });
+    });
+  }
+}
+
+function begun(share: Share, release: ReleaseSlot): ReleaseSlot {
+  share.hasBegun = true;
+  return release;
+}
