@@ -4,7 +4,7 @@ import { finalize, type Observable } from 'rxjs';
 import { Problem } from '#problems';
 import { FairSlots, type FairSlotsOptions } from '#runtime';
 import { callerGone, callerOf } from '../../http/caller-gone.js';
-import { clientOf } from '../../http/current-client.js';
+import { clientOf, shareOf } from '../../http/current-client.js';
 
 /**
  * A page costs a gateway's only thread milliseconds, and a limit of requests a second counts it like a refusal. Four at a time keep
@@ -13,8 +13,8 @@ import { clientOf } from '../../http/current-client.js';
 const READS: FairSlotsOptions = { total: 16, perKey: 4, reserved: 4, waitingPerKey: 256, waiting: 2_048 };
 
 /**
- * Reads at work, divided by merchant: more connections are no larger share. Writes take no turn: accepting many at once is what makes
- * it cheap. Nor does what has a bound of its own (`@OwnTurn`).
+ * Reads at work, divided by merchant, and by person where one reads about itself or the platform: more connections are no larger share.
+ * Writes take no turn: accepting many at once is what makes it cheap. Nor does what has a bound of its own (`@OwnTurn`).
  */
 @Injectable()
 export class ReadTurns implements NestInterceptor {
@@ -29,7 +29,7 @@ export class ReadTurns implements NestInterceptor {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const client = clientOf(request);
     if (!isRead || !client || request.routeOptions.config.ownTurn === true) return next.handle();
-    const release = await this.slots.take(client.merchantId);
+    const release = await this.slots.take(shareOf(client));
     if (!release) {
       const detail = 'More reads of this merchant wait than are kept waiting.';
       throw new Problem('too_many_requests', detail, { retryAfterSeconds: 1 });
