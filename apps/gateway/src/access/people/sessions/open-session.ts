@@ -7,8 +7,10 @@ import type { Caller } from '../../../audit/caller.js';
 import { PLATFORM } from '../../../http/roles.js';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
+import { TokenLimit } from '../../limits/token-limit.js';
 import { AuthenticatePerson } from '../authenticate-person.js';
 import type { LiveSession, LoginWay } from './live-session.js';
+import { refuseTooMany } from './refuse-too-many.js';
 import { SessionCookie } from './session-cookie.js';
 import { hashSessionToken, newSessionToken } from './session-token.js';
 import { SessionRepository } from './session.repository.js';
@@ -34,11 +36,13 @@ export class OpenSession {
     private readonly people: AuthenticatePerson,
     private readonly changes: AuditedChange,
     private readonly cookie: SessionCookie,
+    private readonly limit: TokenLimit,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SESSION_MAX_SECONDS'>,
   ) {}
 
-  /** The session that this browser had until now ends. */
+  /** The session that this browser had until now ends. @throws Problem 401 session_invalid, 429 */
   async execute(request: FastifyRequest, reply: FastifyReply, login: Login): Promise<LiveSession> {
+    await refuseTooMany(this.limit, login.userId);
     const before = await this.people.sessionOf(request);
     const token = newSessionToken();
     const hash = hashSessionToken(token);

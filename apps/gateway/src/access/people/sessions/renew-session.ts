@@ -3,7 +3,9 @@ import type { FastifyReply } from 'fastify';
 import { Problem } from '#problems';
 import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Caller } from '../../../audit/caller.js';
+import { TokenLimit } from '../../limits/token-limit.js';
 import type { LiveSession } from './live-session.js';
+import { refuseTooMany } from './refuse-too-many.js';
 import { SessionCookie } from './session-cookie.js';
 import { hashSessionToken, newSessionToken } from './session-token.js';
 import { SessionRepository, type Renewal } from './session.repository.js';
@@ -31,15 +33,17 @@ export class RenewSession {
     private readonly repository: SessionRepository,
     private readonly changes: AuditedChange,
     private readonly cookie: SessionCookie,
+    private readonly limit: TokenLimit,
   ) {}
 
   /**
    * Of two at the same moment one renews the session. The other sets no cookie: the browser has the one of the first, which a second new
    * secret would end.
    * @returns null: it was renewed meanwhile by another one
-   * @throws Problem 401 session_invalid
+   * @throws Problem 401 session_invalid, 429
    */
   async execute({ caller, sessionId, shownHash, reply }: Renewing, shown: Shown): Promise<LiveSession | null> {
+    await refuseTooMany(this.limit, caller.actor);
     const token = newSessionToken();
     const hash = hashSessionToken(token);
     const renewal = { shownHash, hash, atProvider: shown.atProvider ?? null };

@@ -8,8 +8,10 @@ import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Person } from '../../../http/current-client.js';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
+import { TokenLimit } from '../../limits/token-limit.js';
 import type { LiveSession } from '../sessions/live-session.js';
 import { cleanedAgent, MAX_SESSIONS, userCaller } from '../sessions/open-session.js';
+import { refuseTooMany } from '../sessions/refuse-too-many.js';
 import { hashSessionToken, newTerminalToken } from '../sessions/session-token.js';
 import { SessionRepository } from '../sessions/session.repository.js';
 
@@ -36,6 +38,7 @@ export class TerminalSessions {
   constructor(
     private readonly repository: SessionRepository,
     private readonly changes: AuditedChange,
+    private readonly limit: TokenLimit,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY'>,
   ) {}
 
@@ -45,13 +48,14 @@ export class TerminalSessions {
     return seal(JSON.stringify(code), OWNER, this.settings.SECRETS_KEY).toString('base64url');
   }
 
-  /** Once, and only for the verifier. @throws Problem 401 login_failed, session_invalid */
+  /** Once, and only for the verifier. @throws Problem 401 login_failed, session_invalid; 429 */
   async open(request: FastifyRequest, text: string, verifier: string): Promise<TerminalSession> {
     // Several texts mean the same bytes: what was used up are those.
     const sealed = Buffer.from(text, 'base64url');
     const code = this.opened(sealed);
     if (!code || code.until <= Date.now() || !isVerifierOf(code.challenge, verifier)) throw refused();
     const { userId, sessionId: parentId } = code;
+    await refuseTooMany(this.limit, userId);
     const token = newTerminalToken();
     const hash = hashSessionToken(token);
     const caller = userCaller(request, userId);
