@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
-import { paymeAuthorization } from '#payments';
+import { basicAuthorization } from '#payments';
 import { freePorts } from '../libs/runtime/src/testing/free-ports.js';
 import { startPayments, type PaymentsRig } from '../test/system/payments-rig.js';
 import { processorTimeOf, type ProcessorTime } from './processor-time.js';
@@ -71,7 +71,7 @@ interface Inbound {
 async function benchInbound(rig: PaymentsRig, count: number): Promise<Inbound> {
   const orders = await openOrders(rig, count);
   const times: number[] = [];
-  const authorization = paymeAuthorization('Paycom', 'key');
+  const authorization = basicAuthorization('Paycom', 'key');
   const call = async (method: string, params: unknown): Promise<void> => {
     const begun = performance.now();
     const headers = { 'content-type': 'text/json', authorization };

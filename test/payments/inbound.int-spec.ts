@@ -1,5 +1,5 @@
 // What a provider reports is applied once, answered in its words, and leaves money and receipt in agreement.
-import { paymeAuthorization } from '#payments';
+import { basicAuthorization } from '#payments';
 import { anId, askPayme, click as callOfClick, PAYME_AUTHORIZATION, type Rpc } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
@@ -40,7 +40,7 @@ describe('Payme, sandbox scenario A: created and cancelled', () => {
     const id = anId();
     const time = Date.now();
     // 1 wrong authorization on every method
-    const wrong = paymeAuthorization('Paycom', 'wrong');
+    const wrong = basicAuthorization('Paycom', 'wrong');
     const all = ['CheckPerformTransaction', 'CreateTransaction', 'PerformTransaction', 'CancelTransaction'];
     for (const method of [...all, 'CheckTransaction', 'GetStatement', 'SetFiscalData'])
       expect((await payme(method, { id, time, amount, account }, wrong)).error.code).toBe(-32504);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { clickSignature, multicardSuccessSign, paymeAuthorization, tiyinToSom } from '#payments';
+import { basicAuthorization, clickSignature, multicardSuccessSign, tiyinToSom } from '#payments';
 import { PRICE, type PaymentsFixture } from './payments-fixture.js';
 
 export interface Rpc {
@@ -8,7 +8,7 @@ export interface Rpc {
   error: { code: number; message: unknown; data: unknown };
 }
 
-export const PAYME_AUTHORIZATION = paymeAuthorization('Paycom', 'payme-key');
+export const PAYME_AUTHORIZATION = basicAuthorization('Paycom', 'payme-key');
 
 export const anId = (): string => randomBytes(12).toString('hex');
 

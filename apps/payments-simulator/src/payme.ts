@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { isObject, paymeAuthorization } from '#payments';
+import { basicAuthorization, isObject } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
@@ -208,7 +208,7 @@ export class PaymeDriver {
     const { url, key } = this.known();
     this.lastId += 1;
     const body = JSON.stringify({ method, params, id: this.lastId });
-    const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: paymeAuthorization('Paycom', key) };
+    const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: basicAuthorization('Paycom', key) };
     if (this.faults.draw(['duplicate'])) await this.merchant.call('payme', url, body, headers);
     const answer = await callUntil(isFinal, () => this.merchant.call('payme', url, body, headers));
     return answer?.body ?? null;
@@ -253,7 +253,7 @@ export class PaymeFiscal {
       ...{ fiscal_sign: query.get('s'), qr_code_url: url, date: query.get('c') },
     };
     const body = JSON.stringify({ method: 'SetFiscalData', params: { id, type, fiscal_data }, id: 1 });
-    const authorization = paymeAuthorization('Paycom', payme.key);
+    const authorization = basicAuthorization('Paycom', payme.key);
     for (let tries = 0; tries < 20; tries += 1) {
       const answer = await this.merchant.call('payme', payme.url, body, { 'content-type': 'text/json', authorization });
       if (answer?.body['result'] !== undefined) return;

@@ -37,13 +37,13 @@ export {
   type PaymeTransaction,
 } from './payme/payme-merchant.decision.js';
 export {
+  isPaymeCaller,
   paymeAnswer,
   paymeError,
   readPaymeRequest,
   type PaymeCommand,
   type PaymeError,
 } from './payme/payme-merchant.wire.js';
-export { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
 export {
   FLOWS,
   PROVIDERS,

@@ -1,20 +1,20 @@
 // Only the provider can report that money came: each signature is the one that its documentation gives.
 import { atmosSign } from './atmos/atmos.signature.js';
+import { basicAuthorization, isBasicCaller } from './basic-auth.js';
 import { clickAuth, clickSignature, isClickSigned } from './click/click.signature.js';
 import { multicardScheme, multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 import { isOctoSigned, octoSignatures } from './octo/octo.signature.js';
 import { paymeCheckoutLink } from './payme/payme-checkout-link.js';
-import { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
 import { uzumFastPayAuth } from './uzum/uzum.signature.js';
 
 describe('Payme', () => {
   it('makes the header of the vector and knows it again', () => {
     const header = 'Basic UGF5Y29tOlRFU1RLRVkwMTIzNDU2Nzg5';
-    expect(paymeAuthorization('Paycom', 'TESTKEY0123456789')).toBe(header);
-    expect(isPaymeCaller(header, 'Paycom', ['other', 'TESTKEY0123456789'])).toBe(true);
-    expect(isPaymeCaller(header, 'Paycom', ['other'])).toBe(false);
-    expect(isPaymeCaller(undefined, 'Paycom', ['TESTKEY0123456789'])).toBe(false);
-    expect(isPaymeCaller(header, 'Paycom', [])).toBe(false);
+    expect(basicAuthorization('Paycom', 'TESTKEY0123456789')).toBe(header);
+    expect(isBasicCaller(header, 'Paycom', ['other', 'TESTKEY0123456789'])).toBe(true);
+    expect(isBasicCaller(header, 'Paycom', ['other'])).toBe(false);
+    expect(isBasicCaller(undefined, 'Paycom', ['TESTKEY0123456789'])).toBe(false);
+    expect(isBasicCaller(header, 'Paycom', [])).toBe(false);
   });
 
   const checkout = {

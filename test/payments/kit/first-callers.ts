@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { clickSignature, multicardSuccessSign, multicardWebhookSign, paymeAuthorization, tiyinToSom } from '#payments';
+import { basicAuthorization, clickSignature, multicardSuccessSign, multicardWebhookSign, tiyinToSom } from '#payments';
 import { PRICE, type PaymentsFixture } from '../payments-fixture.js';
 import { anId, PAYME_AUTHORIZATION } from '../provider-callers.js';
 import { post, type ProviderCaller } from './callers.js';
@@ -25,7 +25,7 @@ const PAYME: ProviderCaller = {
   isRefused: (body) => 'error' in body,
   forged: (fixture, id) => [
     paymeCall(fixture, creation(id, PRICE), ''),
-    paymeCall(fixture, creation(id, PRICE), paymeAuthorization('Paycom', 'another-key')),
+    paymeCall(fixture, creation(id, PRICE), basicAuthorization('Paycom', 'another-key')),
     paymeCall(fixture, creation(id, PRICE - 1)),
     // A call of yesterday.
     paymeCall(fixture, creation(id, PRICE, Date.now() - 13 * HOUR_MS)),

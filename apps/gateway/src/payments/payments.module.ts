@@ -1,5 +1,6 @@
 import { Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { PrismaService } from '#database';
+import type { ProviderCode } from '#payments';
 import { Metrics, type Logger } from '#runtime';
 import { ScratchModule } from '../goods/sheets/scratch.module.js';
 import { LimitsModule } from '../access/limits/limits.module.js';
@@ -18,6 +19,7 @@ import { ComparePayments } from './compare-payments.js';
 import { CreatePayment } from './create-payment.js';
 import { CallbackKeeper } from './inbound/callback-keeper.js';
 import { ClickCalls } from './inbound/click-calls.js';
+import { DefinedCalls } from './inbound/defined-calls.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { ExtraChargeKeeper } from './extra-charges/extra-charge-keeper.js';
 import { ExtraChargesRepository } from './extra-charges/extra-charges.repository.js';
@@ -32,7 +34,7 @@ import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
 import { PaymeGroups } from './inbound/payme-groups.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
-import { ProviderProtocols } from './inbound/provider-protocols.js';
+import { PROTOCOL_OF, type ProtocolOf, type ProviderProtocol } from './inbound/provider-protocol.js';
 import { TransactionCalls } from './inbound/transaction-calls.js';
 import { UnsignedHints } from './inbound/unsigned-hints.js';
 import { NoCardData } from './no-card-data.js';
@@ -127,7 +129,24 @@ import { SearchPayments } from './search-payments.js';
     UnsignedHints,
     HintCalls,
     ProviderLogins,
-    ProviderProtocols,
+    DefinedCalls,
+    {
+      provide: PROTOCOL_OF,
+      inject: [PaymeCalls, ClickCalls, MulticardCalls, DefinedCalls],
+      useFactory: (
+        payme: PaymeCalls,
+        click: ClickCalls,
+        multicard: MulticardCalls,
+        others: DefinedCalls,
+      ): ProtocolOf => {
+        const own = new Map<ProviderCode, ProviderProtocol>([
+          ['payme', payme],
+          ['click', click],
+          ['multicard', multicard],
+        ]);
+        return (provider) => own.get(provider) ?? others;
+      },
+    },
   ],
   exports: [CollectPayment, PaymentWorker, PreparePayment],
 })

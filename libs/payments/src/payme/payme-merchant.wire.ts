@@ -1,3 +1,5 @@
+import type { ReadValue } from '#outgoing';
+import { isBasicCaller } from '../basic-auth.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 
 /** Payme's Merchant API as it arrives. Every answer is HTTP 200. */
@@ -78,6 +80,12 @@ export function paymeError(fault: PaymeFault, data: string | null = null): Payme
 /** Exactly one of result and error, and the caller's own id. */
 export function paymeAnswer(id: PaymeId, answer: { result: unknown } | { error: PaymeError }): WireObject {
   return { jsonrpc: '2.0', id, ...answer };
+}
+
+/** By any key: the account's own, or the sandbox's. */
+export function isPaymeCaller(authorization: string | undefined, read: ReadValue): boolean {
+  const keys = [read('key'), read('test_key')].filter((key) => key !== '');
+  return isBasicCaller(authorization, read('login'), keys);
 }
 
 /** @param accountField the field by which this cashbox names an order */

@@ -3,7 +3,7 @@ import { FISCAL_MODE, OPTIONAL_SECRET, type ProviderDefinition } from '../defini
 import { paymeCheckoutLink } from './payme-checkout-link.js';
 import { PAYME_LINE_FORM } from './payme-detail.js';
 import { PaymeClient, PAYME_CAPABILITIES } from './payme.client.js';
-import { isPaymeCaller } from './payme.signature.js';
+import { isPaymeCaller } from './payme-merchant.wire.js';
 
 export const PAYME: ProviderDefinition = {
   code: 'payme',
@@ -23,10 +23,7 @@ export const PAYME: ProviderDefinition = {
     fiscal_mode: FISCAL_MODE,
   },
   hosts: ['checkout.paycom.uz', 'checkout.test.paycom.uz', 'test.paycom.uz'],
-  isCaller: (authorization, read) => {
-    const keys = [read('key'), read('test_key')].filter((key) => key !== '');
-    return isPaymeCaller(authorization, read('login'), keys);
-  },
+  isCaller: isPaymeCaller,
   sources: ['185.234.113.0/28'],
   capabilities: () => PAYME_CAPABILITIES,
   lineForm: () => PAYME_LINE_FORM,

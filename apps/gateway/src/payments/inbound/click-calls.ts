@@ -2,12 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { isId } from '#fiscal-domain';
 import {
   clickAnswer,
+  clickFault,
   decideClick,
   readClickRequest,
   type ClickAttempt,
   type ClickCommand,
   type ClickDecision,
   type ClickOrder,
+  type InboundAnswer,
+  type InboundRequest,
   type WireObject,
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
@@ -16,7 +19,7 @@ import { ExtraChargesRepository } from '../extra-charges/extra-charges.repositor
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
-import type { InboundCall } from './payme-calls.js';
+import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
 import { makeDue, makeDueAt } from '../repository/payment-writes.js';
 
 /** A prepared payment that Click never completed is free again after this. */
@@ -37,7 +40,7 @@ interface At {
 
 /** Click's SHOP API: Prepare and Complete, always HTTP 200. */
 @Injectable()
-export class ClickCalls {
+export class ClickCalls implements ProviderProtocol {
   constructor(
     private readonly rows: InboundRepository,
     private readonly extraCharges: ExtraChargesRepository,
@@ -45,9 +48,17 @@ export class ClickCalls {
     private readonly worker: PaymentWorker,
   ) {}
 
-  async answer(call: InboundCall): Promise<WireObject> {
-    const { account } = call;
-    const form = new Map(new URLSearchParams(call.body));
+  async answer(asked: ProviderRequest): Promise<InboundAnswer> {
+    const { body, isKnownSource } = asked.request;
+    return { status: 200, body: isKnownSource ? await this.reply(asked) : clickFault(body, -1) };
+  }
+
+  failure({ body }: InboundRequest): InboundAnswer {
+    return { status: 200, body: clickFault(body, -7) };
+  }
+
+  private async reply({ account, address, request: { body } }: ProviderRequest): Promise<WireObject> {
+    const form = new Map(new URLSearchParams(body));
     const secrets = { serviceId: valueOf(account, 'service_id'), secretKey: valueOf(account, 'secret_key') };
     const reading = readClickRequest(form, secrets);
     if (reading.kind === 'fault') return reading.answer;
@@ -69,7 +80,7 @@ export class ClickCalls {
       const isReported = await this.reportExtraCharge(tx, at, decision);
       if (decision.change || isReported)
         await this.rows.keep(tx, {
-          ...{ accountId: account.id, address: call.address, body: call.body, answer: reply },
+          ...{ accountId: account.id, address, body, answer: reply },
           ...{ operation: command.action, providerRef: command.clickTransId, paymentId: payment.id },
           amountTiyin: command.amountTiyin,
         });

@@ -7,7 +7,7 @@ import { reader } from '../accounts/account-settings.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { HintReadings, MAX_HINT_BYTES } from './hint-readings.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
-import type { ProviderRequest } from './transaction-calls.js';
+import type { ProviderRequest } from './provider-protocol.js';
 import { UnsignedHints } from './unsigned-hints.js';
 
 /** A payment has some ten calls. Whatever is replayed beyond this is followed, and not kept once more. */

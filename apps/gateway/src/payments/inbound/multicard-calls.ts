@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isId } from '#fiscal-domain';
-import { readMulticardCall, type MulticardCall, type WireObject } from '#payments';
+import { readMulticardCall, type InboundAnswer, type MulticardCall } from '#payments';
 import { SettledReceipts } from '../../receipts/settled-receipts.js';
 import { valueOf } from '../accounts/account-settings.js';
 import { ComparePayments } from '../compare-payments.js';
@@ -9,13 +9,8 @@ import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf, statusOfAll } from '../several-receipts.js';
 import { followHint } from './follow-hint.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
-import type { InboundCall } from './payme-calls.js';
+import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
 import { makeDue, noteHint } from '../repository/payment-writes.js';
-
-export interface MulticardVerdict {
-  status: 200 | 403 | 500;
-  body: WireObject;
-}
 
 /** Of one payment. */
 const MAX_KEPT = 100;
@@ -23,19 +18,19 @@ const MAX_KEPT = 100;
 /** How long the provider is let wait for the register; its own patience is two seconds. */
 const REGISTER_SECONDS = 1.4;
 
-const KEEP: MulticardVerdict = { status: 200, body: { success: true } };
-const LATER: MulticardVerdict = {
+const KEEP: InboundAnswer = { status: 200, body: { success: true } };
+const LATER: InboundAnswer = {
   status: 500,
   body: { success: false, message: 'The receipt is not registered yet.' },
 };
-const giveBack = (message: string): MulticardVerdict => ({ status: 200, body: { success: false, message } });
+const giveBack = (message: string): InboundAnswer => ({ status: 200, body: { success: false, message } });
 
 /**
  * Multicard's callbacks. `success` asks whether the money may stay: it may when the receipt is registered. While
  * it is unknown, HTTP 500 keeps the money frozen and brings the same question again. `webhook` is only a hint.
  */
 @Injectable()
-export class MulticardCalls {
+export class MulticardCalls implements ProviderProtocol {
   constructor(
     private readonly rows: InboundRepository,
     private readonly worker: PaymentWorker,
@@ -44,7 +39,7 @@ export class MulticardCalls {
     private readonly extraCharges: ExtraChargesRepository,
   ) {}
 
-  async answer({ account, body, address, isKnownSource }: InboundCall): Promise<MulticardVerdict> {
+  async answer({ account, address, request: { body, isKnownSource } }: ProviderRequest): Promise<InboundAnswer> {
     const secrets = { storeId: valueOf(account, 'store_id'), secret: valueOf(account, 'secret') };
     const reading = readMulticardCall(body, secrets);
     if (reading.kind === 'fault' || !isKnownSource)
@@ -75,6 +70,10 @@ export class MulticardCalls {
     return this.verdict(account.id, payment);
   }
 
+  failure(): InboundAnswer {
+    return { status: 500, body: { success: false } };
+  }
+
   /** Our answer gives it back; whether that happened is read there (docs/payments.md, "Two attempts of one order"). */
   private reportExtraCharge(
     tx: Tx,
@@ -86,7 +85,7 @@ export class MulticardCalls {
     });
   }
 
-  private async verdict(accountId: string, payment: LockedPayment): Promise<MulticardVerdict> {
+  private async verdict(accountId: string, payment: LockedPayment): Promise<InboundAnswer> {
     const waiters = receiptsOf(payment).map(({ id }) => this.settled.watch(id));
     try {
       const first = await this.judge(accountId, payment.id);
@@ -101,7 +100,7 @@ export class MulticardCalls {
   }
 
   /** The same answer however often it is asked, once there is one. */
-  private async judge(accountId: string, paymentId: string): Promise<MulticardVerdict> {
+  private async judge(accountId: string, paymentId: string): Promise<InboundAnswer> {
     const payment = await this.rows.inTransaction((tx) => this.rows.lock(tx, accountId, paymentId));
     if (!payment) return giveBack('There is no such order.');
     if (payment.state === 'captured') return KEEP;

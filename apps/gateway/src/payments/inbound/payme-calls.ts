@@ -10,6 +10,8 @@ import {
   paymeError,
   paymeStatementEntry,
   readPaymeRequest,
+  type InboundAnswer,
+  type InboundRequest,
   type PaymeChange,
   type PaymeCommand,
   type PaymeDecision,
@@ -17,7 +19,7 @@ import {
   type WireObject,
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
-import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import { reader, valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { ComparePayments } from '../compare-payments.js';
 import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { extraInfoOf } from '../extra-info.js';
@@ -27,29 +29,20 @@ import { followHint } from './follow-hint.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
+import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
 import { makeDue, makeDueAt, noteHint } from '../repository/payment-writes.js';
-
-export interface InboundCall {
-  account: OpenAccount;
-  method: string;
-  authorization: string | undefined;
-  address: string;
-  body: string;
-  /** False: the address is none of the account's sources. */
-  isKnownSource: boolean;
-}
 
 type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetFiscalData' }>;
 
 interface PaymeAsked {
   command: TransactionCommand;
-  call: InboundCall;
+  call: ProviderRequest;
   accountField: string;
 }
 
 /** Payme's Merchant API: always HTTP 200, each call decided by what is stored and written at once with its answer. */
 @Injectable()
-export class PaymeCalls {
+export class PaymeCalls implements ProviderProtocol {
   private readonly memory = new PaymeMemory();
 
   constructor(
@@ -61,13 +54,20 @@ export class PaymeCalls {
     private readonly comparing: ComparePayments,
   ) {}
 
-  async answer(call: InboundCall): Promise<WireObject> {
-    const { account } = call;
+  async answer(call: ProviderRequest): Promise<InboundAnswer> {
+    return { status: 200, body: await this.reply(call) };
+  }
+
+  failure({ body }: InboundRequest): InboundAnswer {
+    return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
+  }
+
+  private async reply(call: ProviderRequest): Promise<WireObject> {
+    const { account, request } = call;
     const accountField = valueOf(account, 'account_field');
-    const reading = readPaymeRequest(call.body, accountField);
-    if (call.method !== 'POST') return paymeAnswer(reading.id, { error: paymeError('notPost') });
-    const keys = [valueOf(account, 'key'), valueOf(account, 'test_key')].filter((key) => key !== '');
-    const isAllowed = call.isKnownSource && isPaymeCaller(call.authorization, valueOf(account, 'login'), keys);
+    const reading = readPaymeRequest(request.body, accountField);
+    if (request.method !== 'POST') return paymeAnswer(reading.id, { error: paymeError('notPost') });
+    const isAllowed = request.isKnownSource && isPaymeCaller(request.authorization, reader(account));
     if (!isAllowed) return paymeAnswer(reading.id, { error: paymeError('privilege') });
     if (reading.kind === 'fault') return paymeAnswer(reading.id, { error: reading.error });
     const { command, id } = reading;
@@ -128,7 +128,7 @@ export class PaymeCalls {
     { change, answer }: PaymeDecision,
   ): Promise<boolean> {
     if (!change || !('id' in command)) return false;
-    const kept = { accountId: call.account.id, address: call.address, body: call.body, answer };
+    const kept = { accountId: call.account.id, address: call.address, body: call.request.body, answer };
     const which = { ...kept, id: command.id, paymentId: payment.id };
     if (change.kind === 'create' && command.method === 'CreateTransaction') {
       const { amountTiyin, timeMs: providerTimeMs } = command;
@@ -154,7 +154,7 @@ export class PaymeCalls {
       if (!made.change || !payment) return { answer: made.answer, performed: null, hinted: null };
       await this.write(tx, { account, payment, command, change: made.change });
       await this.rows.keep(tx, {
-        ...{ accountId: account.id, address: call.address, body: call.body, answer: made.answer },
+        ...{ accountId: account.id, address: call.address, body: call.request.body, answer: made.answer },
         ...{ operation: command.method, providerRef: 'id' in command ? command.id : null, paymentId: payment.id },
         amountTiyin: Number(payment.amount_tiyin),
       });
@@ -302,6 +302,11 @@ function isPayable(payment: LockedPayment, command: TransactionCommand): boolean
   return isAsked
     ? payment.state === 'created' || payment.state === 'authorizing'
     : payment.state === 'authorizing' && isOwnReceipt(payment, command);
+}
+
+function idIn(body: string): number | null {
+  const match = /"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(body);
+  return match ? Number(match[1]) : null;
 }
 
 function isOpen(payment: LockedPayment): boolean {

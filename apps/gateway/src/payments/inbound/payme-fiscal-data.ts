@@ -1,17 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { paymeError, readPaymeFiscal, type PaymeCommand, type PaymeError, type WireObject } from '#payments';
-import type { OpenAccount } from '../accounts/account-settings.js';
 import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { followHint } from './follow-hint.js';
 import { InboundRepository } from './inbound.repository.js';
+import type { ProviderRequest } from './provider-protocol.js';
 import { keepDocument, noteHint } from '../repository/payment-writes.js';
-
-interface ReportedBy {
-  account: Pick<OpenAccount, 'id'>;
-  address: string;
-  body: string;
-}
 
 type SetFiscalData = Extract<PaymeCommand, { method: 'SetFiscalData' }>;
 
@@ -29,7 +23,7 @@ export class PaymeFiscalData {
   ) {}
 
   async keep(
-    { account, address, body }: ReportedBy,
+    { account, address, request: { body } }: ProviderRequest,
     { id, type, fiscalData: data }: SetFiscalData,
   ): Promise<{ result: WireObject } | { error: PaymeError }> {
     const report = readPaymeFiscal(data);

@@ -1,7 +1,7 @@
-import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId, isTestId } from '#fiscal-domain';
-import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
+import { DEFINITIONS, PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
 import { HttpProblem } from '#http';
 import { Problem } from '#problems';
 import { CidrSet, parseCidr } from '#outgoing';
@@ -14,7 +14,20 @@ import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { inboundOutcomeOf, PaymentMetrics } from '../payment-metrics.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { ProviderLogins } from './provider-logins.js';
-import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
+import { inboundRequestOf, PROTOCOL_OF, type ProtocolOf } from './provider-protocol.js';
+
+/** A call as it came, before anything of it was checked. */
+interface ProviderCall {
+  code: ProviderCode;
+  accountId: string;
+  operation: string;
+  request: FastifyRequest;
+}
+
+interface TimedCall extends ProviderCall {
+  /** Its caller may have been answered already, or have stopped waiting. */
+  isLate: () => boolean;
+}
 
 /** So much sooner than its caller is answered "not now" does a call count as late: a timer may be a millisecond early. */
 const BEFORE = 0.9;
@@ -24,7 +37,7 @@ const BEFORE = 0.9;
 export class ProviderCallsController {
   constructor(
     private readonly accounts: ProviderAccounts,
-    private readonly protocols: ProviderProtocols,
+    @Inject(PROTOCOL_OF) private readonly protocolOf: ProtocolOf,
     private readonly logins: ProviderLogins,
     private readonly metrics: PaymentMetrics,
     @Inject(PAYMENT_TIMING) private readonly timing: Pick<PaymentTiming, 'answerMs'>,
@@ -33,86 +46,43 @@ export class ProviderCallsController {
 
   @Get(':provider/:account')
   @OwnAuthentication()
-  callWithGet(
-    @Param('provider') provider: string,
-    @Param('account') accountId: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.callByAnotherMethod(provider, accountId, request, reply);
+  callWithGet(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.callByAnotherMethod(request, reply);
   }
 
   @Put(':provider/:account')
   @OwnAuthentication()
-  callWithPut(
-    @Param('provider') provider: string,
-    @Param('account') accountId: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.callByAnotherMethod(provider, accountId, request, reply);
+  callWithPut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.callByAnotherMethod(request, reply);
   }
 
   @Patch(':provider/:account')
   @OwnAuthentication()
-  callWithPatch(
-    @Param('provider') provider: string,
-    @Param('account') accountId: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.callByAnotherMethod(provider, accountId, request, reply);
+  callWithPatch(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.callByAnotherMethod(request, reply);
   }
 
   @Delete(':provider/:account')
   @OwnAuthentication()
-  callWithDelete(
-    @Param('provider') provider: string,
-    @Param('account') accountId: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.callByAnotherMethod(provider, accountId, request, reply);
+  callWithDelete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.callByAnotherMethod(request, reply);
   }
 
   @Post(':provider/:account')
   @OwnAuthentication()
-  call(
-    @Param('provider') provider: string,
-    @Param('account') accountId: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.reply({ provider, accountId, operation: '' }, request, reply);
+  call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.reply(request, reply);
   }
 
   /** Providers that name what they want in the path. */
   @Post(':provider/:account/:operation')
   @OwnAuthentication()
-  callByPath(
-    @Param('provider') provider: string,
-    @Param('account') accountId: string,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const { operation } = request.params as { operation: string };
-    return this.reply({ provider, accountId, operation }, request, reply);
+  callByPath(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.reply(request, reply);
   }
 
-  private async reply(
-    { provider, accountId, operation }: { provider: string; accountId: string; operation: string },
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> {
-    const code = PROVIDERS.find((known) => known === provider);
-    if (!code) throw notFound('provider account');
-    const call: ProviderCall = {
-      code,
-      accountId,
-      operation,
-      request,
-      isLate: lateAfter(this.timing.answerMs * BEFORE),
-    };
+  private async reply(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const call = { ...callOf(request), isLate: lateAfter(this.timing.answerMs * BEFORE) };
     const { status, body, contentType } = await this.inTime(call, () => this.answerFrom(call));
     const text = contentType === undefined ? JSON.stringify(body) : String(body);
     await reply
@@ -122,15 +92,9 @@ export class ProviderCallsController {
   }
 
   /** Payme's protocol answers it (-32300, HTTP 200); the others have no word for it. */
-  private async callByAnotherMethod(
-    provider: string,
-    accountId: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> {
-    if (provider === 'payme') return this.reply({ provider, accountId, operation: '' }, request, reply);
-    const code = PROVIDERS.find((known) => known === provider);
-    if (!code) throw notFound('provider account');
+  private async callByAnotherMethod(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { code, accountId } = callOf(request);
+    if (code === 'payme') return this.reply(request, reply);
     await this.find(code, accountId);
     throw new HttpProblem('method_not_allowed', 'A provider calls with POST.', { allow: 'POST' });
   }
@@ -147,25 +111,27 @@ export class ProviderCallsController {
     const answering = answer();
     const reply = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
     if (reply) return reply;
-    const { accountId } = call;
     this.metrics.wasCalled(call.code, 'late');
     this.logger.warn({ provider: call.code }, 'payment: a provider has to ask again, its call took too long');
     // The provider does not wait for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
-    return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
+    return this.failure(call);
   }
 
   /** Whatever goes wrong here is answered in the provider's terms, so that it asks again. */
-  private async answerFrom(call: ProviderCall): Promise<InboundAnswer> {
-    const { code, accountId, request } = call;
+  private async answerFrom(call: TimedCall): Promise<InboundAnswer> {
+    const { code, accountId, operation, request, isLate } = call;
     try {
       const account = await this.find(code, accountId);
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      const isHeldBack = isKnown && this.protocols.hasPassword(call) && (await this.isHeldBack(account, call));
+      const asked = { account, address: request.ip, request: inboundRequestOf(request, operation, isKnown), isLate };
+      const isHeldBack = isKnown && (await this.logins.isHeldBack(asked));
+      if (operation !== '' && DEFINITIONS[code].inbound === undefined) throw notFound('provider call');
       // Whatever its password, it is answered as one that is wrong.
-      const answer = await this.protocols.answer(account, call, isKnown && !isHeldBack);
+      const judged = { ...asked.request, isKnownSource: isKnown && !isHeldBack };
+      const answer = await this.protocolOf(code).answer({ ...asked, request: judged });
       const outcome = isHeldBack ? 'held_back' : inboundOutcomeOf(code, isKnown, answer);
       this.metrics.wasCalled(code, outcome);
       return answer;
@@ -173,13 +139,14 @@ export class ProviderCallsController {
       if (error instanceof Problem && error.code === 'not_found') throw error;
       this.metrics.wasCalled(code, 'failed');
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
-      return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
+      return this.failure(call);
     }
   }
 
-  private isHeldBack(account: OpenAccount, call: ProviderCall): Promise<boolean> {
-    const isRight = this.protocols.isCaller(account, call);
-    return this.logins.isHeldBack({ accountId: account.id, address: call.request.ip, isRight });
+  private failure({ code, accountId, operation, request }: ProviderCall): InboundAnswer {
+    const known = isId('pac', accountId) ? this.accounts.cached(accountId) : undefined;
+    const asked = inboundRequestOf(request, operation, true);
+    return this.protocolOf(code).failure(asked, known ?? { provider: code, values: {} });
   }
 
   private async find(provider: ProviderCode, id: string): Promise<OpenAccount> {
@@ -194,6 +161,13 @@ export class ProviderCallsController {
 function lateAfter(ms: number): () => boolean {
   const [monotonic, wall] = [performance.now(), Date.now()];
   return () => performance.now() - monotonic >= ms || Math.abs(Date.now() - wall) >= ms;
+}
+
+function callOf(request: FastifyRequest): ProviderCall {
+  const { provider, account: accountId, operation = '' } = request.params as Record<string, string | undefined>;
+  const code = PROVIDERS.find((known) => known === provider);
+  if (!code || accountId === undefined) throw notFound('provider account');
+  return { code, accountId, operation, request };
 }
 
 function isKnownSource({ sources }: OpenAccount, address: string): boolean {

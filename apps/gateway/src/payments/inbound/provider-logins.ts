@@ -1,19 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '#runtime';
+import { DEFINITIONS } from '#payments';
 import { CallerLogins } from '../../access/limits/failed-logins.js';
 import { LOGGER } from '../../tokens.js';
+import { reader } from '../accounts/account-settings.js';
+import { isDriven, type ProviderRequest } from './provider-protocol.js';
 
 /** Longer than any limit of failed logins needs to be full again. */
 const KEPT_MS = 15 * 60_000;
 const MAX_ACCOUNTS = 10_000;
-
-export interface ProviderLogin {
-  accountId: string;
-  address: string;
-  /** It came with the account's password. */
-  isRight: boolean;
-}
 
 /**
  * Wrong passwords of callers that claim to be a provider. They are counted by account and address as failed logins of clients are
@@ -31,9 +27,13 @@ export class ProviderLogins {
 
   /**
    * Before a call is answered, so that of calls that come at the same moment no more passwords are answered for than one after the other.
-   * One that is held back is answered as a wrong one, also with the right password.
+   * One that is held back is answered as a wrong one, also with the right password. What proves itself by more than that is never.
    */
-  async isHeldBack({ accountId, address, isRight }: ProviderLogin): Promise<boolean> {
+  async isHeldBack({ account, address, request }: ProviderRequest): Promise<boolean> {
+    const definition = DEFINITIONS[account.provider];
+    if (!definition.isCaller || !isDriven(definition, request.operation)) return false;
+    const { id: accountId } = account;
+    const isRight = definition.isCaller(request.authorization, reader(account));
     if (isRight && !this.failing.has(accountId)) return false;
     if (!isRight) this.failing.set(accountId, true);
     const check = (): Promise<true | null> => Promise.resolve(isRight ? true : null);

@@ -1,26 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { isId } from '#fiscal-domain';
-import type {
-  InboundAnswer,
-  InboundChange,
-  InboundCommand,
-  InboundRequest,
-  InboundTransaction,
-  TransactionProtocol,
-} from '#payments';
+import type { InboundAnswer, InboundChange, InboundCommand, InboundTransaction, TransactionProtocol } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
+import type { ProviderRequest } from './provider-protocol.js';
 import { makeDue, makeDueAt } from '../repository/payment-writes.js';
-
-export interface ProviderRequest {
-  account: OpenAccount;
-  address: string;
-  request: InboundRequest;
-  isLate: () => boolean;
-}
 
 /** One call with the payment and its receipt locked. */
 interface At {
