@@ -6,7 +6,7 @@ import { Periodic, systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { DueComparisons, type DueComparison, type LeftAlone } from './due-comparisons.js';
-import { makeDue, noteComparison } from './repository/payment-writes.js';
+import { noteComparison } from './repository/payment-writes.js';
 import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf, ProviderClients } from './provider-clients.js';
@@ -174,13 +174,9 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     if (!state) return false;
     const reason = `was ${facts.state}; ${facts.provider} says ${outcome.status}`;
     const refundedTiyin = state === 'refunded' ? { refundedTiyin: facts.amount_tiyin } : {};
-    const isMoved = await this.prisma.$transaction(async (tx) => {
-      const change = { state, reason, failures: 0, ...refundedTiyin };
-      const hand = { paymentId: facts.id, by: 'comparison' } as const;
-      if (!(await this.payments.change(tx, hand, facts.state, change))) return false;
-      await makeDue(tx, facts.id);
-      return true;
-    });
+    const change = { state, reason, failures: 0, dueAt: 'now' as const, ...refundedTiyin };
+    const hand = { paymentId: facts.id, by: 'comparison' } as const;
+    const isMoved = await this.prisma.$transaction((tx) => this.payments.change(tx, hand, facts.state, change));
     if (isMoved) this.logger.error({ payment_id: facts.id, reason }, 'payments: moved to what the provider says');
     return true;
   }

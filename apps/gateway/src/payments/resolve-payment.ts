@@ -10,14 +10,7 @@ import { PaymentRepository, type PaymentChange } from './repository/payment.repo
 import { PaymentWorker } from './payment-worker.js';
 import { FURTHER_RECEIPTS, REFUNDED_AHEAD, receiptsOf, statusOfAll, type ReceiptsOf } from './several-receipts.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
-import {
-  acceptDifference,
-  finishParts,
-  keepDocument,
-  keepReceipts,
-  makeDue,
-  tryAnew,
-} from './repository/payment-writes.js';
+import { acceptDifference, finishParts, keepDocument, keepReceipts, tryAnew } from './repository/payment-writes.js';
 
 /**
  * `part_refunded`: the part that was being given back, or whose receipt was refunded without it, is back, the rest is still taken. `accepted`: what the provider says differently, or
@@ -134,10 +127,14 @@ export class ResolvePayment {
   ): Promise<void> {
     refuseUnlessManual(row, outcome);
     const change = await this.changeFor(tx, id, row, outcome);
-    await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, { ...change, reason, failures: 0 });
+    await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, {
+      ...change,
+      reason,
+      failures: 0,
+      dueAt: 'now',
+    });
     // The decision was about what the provider says.
     if (isDifferent(row) && outcome === 'refunded') await acceptDifference(tx, id, 'refunded');
-    await makeDue(tx, id);
   }
 
   private async accept(tx: Prisma.TransactionClient, id: string, row: Locked): Promise<void> {

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { isId } from '#fiscal-domain';
 import {
   clickAnswer,
   clickFault,
@@ -17,10 +16,9 @@ import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
-import { receiptsOf } from '../several-receipts.js';
+import { followPaid } from './follow-call.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
 import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
-import { makeDue, makeDueAt } from '../repository/payment-writes.js';
 
 /** A prepared payment that Click never completed is free again after this. */
 const PREPARED_MS = 30 * 60_000;
@@ -65,8 +63,7 @@ export class ClickCalls implements ProviderProtocol {
     const { command } = reading;
     let released: LockedPayment | null = null;
     const answer = await this.rows.inTransaction(async (tx) => {
-      const reference = command.merchantTransId;
-      const payment = isId('pay', reference) ? await this.rows.lock(tx, account.id, reference) : null;
+      const payment = await this.rows.lock(tx, account.id, command.merchantTransId);
       if (!payment) return clickAnswer(command, -5, null);
       const attempt = await this.attemptOf(tx, account, payment, command);
       const at: At = { account, payment, command, attempt };
@@ -86,17 +83,8 @@ export class ClickCalls implements ProviderProtocol {
         });
       return reply;
     });
-    this.afterCommit(released);
+    if (released !== null) followPaid(released, this.lanes, this.worker);
     return answer;
-  }
-
-  private afterCommit(released: LockedPayment | null): void {
-    if (released === null) return;
-    if (released.device_id === null) this.worker.schedule(released.id);
-    for (const { id, device_id: deviceId } of receiptsOf(released)) {
-      this.worker.watch(id, released.id);
-      if (deviceId !== null) this.lanes.ring(deviceId, id);
-    }
   }
 
   private async attemptOf(
@@ -183,9 +171,7 @@ export class ClickCalls implements ProviderProtocol {
       ...{ providerTimeMs: nowMs, createTimeMs: nowMs, amountTiyin: Number(payment.amount_tiyin) },
       paymentNumber: command.clickPaydocId,
     });
-    const until = new Date(nowMs + PREPARED_MS);
-    await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-    await makeDueAt(tx, payment.id, until);
+    await this.rows.reserve(tx, payment, new Date(nowMs + PREPARED_MS));
     return Number(number);
   }
 
@@ -193,9 +179,7 @@ export class ClickCalls implements ProviderProtocol {
   private async free(tx: Tx, { payment, command, attempt }: At): Promise<void> {
     const exceptId = attempt?.id ?? command.clickTransId;
     const { open } = await this.rows.otherAttempts(tx, { paymentId: payment.id, exceptId });
-    if (payment.state !== 'reserved' || open > 0) return;
-    await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
-    await makeDue(tx, payment.id);
+    if (open === 0) await this.rows.free(tx, payment);
   }
 }
 

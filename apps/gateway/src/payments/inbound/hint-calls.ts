@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isId } from '#fiscal-domain';
 import type { Hint, HintProtocol, InboundAnswer } from '#payments';
 import type { Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
@@ -55,9 +54,7 @@ export class HintCalls {
   /** By the provider's own id, which every signature covers; what it does not know of ours, by ours. */
   private async find(tx: Tx, accountId: string, { ourRef, providerRef }: Hint): Promise<LockedPayment | null> {
     const known = providerRef === null ? null : await this.rows.findByProviderRef(tx, accountId, providerRef);
-    const named = ourRef !== null && isId('pay', ourRef) ? ourRef : null;
-    const id = known ?? named;
-    return id === null ? null : this.rows.lock(tx, accountId, id);
+    return this.rows.lock(tx, accountId, known ?? ourRef);
   }
 
   private async reportExtraCharge(tx: Tx, accountId: string, payment: LockedPayment, hint: Hint): Promise<void> {

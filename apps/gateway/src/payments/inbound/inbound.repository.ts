@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
-import type { ReceiptStatus } from '#fiscal-domain';
+import { isId, type ReceiptStatus } from '#fiscal-domain';
 import { archivedPaymentsWithin, cancelUnpaidWithin, releaseReceiptWithin } from '#ledger';
 import type { PaymeTransaction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { MAX_CUSTOMER_MS } from '../../settings.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
-import { makeDue, makeDueAt, makeDueWithin, takeHintTurn } from '../repository/payment-writes.js';
+import { makeDueWithin, takeHintTurn } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 import { ALL_RECEIPTS, FURTHER_RECEIPTS, receiptsOf, type FurtherReceipt } from '../several-receipts.js';
 
@@ -93,8 +93,9 @@ export class InboundRepository {
     return this.prisma.$transaction(work, { timeout: 5_000, maxWait: 2_000, isolationLevel: 'ReadCommitted' });
   }
 
-  /** Another account's payment is as absent as a missing one. */
-  async lock(tx: Tx, accountId: string, paymentId: string): Promise<LockedPayment | null> {
+  /** Another account's payment is as absent as a missing one, and as what is no reference of ours. */
+  async lock(tx: Tx, accountId: string, paymentId: string | null): Promise<LockedPayment | null> {
+    if (paymentId === null || !isId('pay', paymentId)) return null;
     await tx.$queryRaw`
       SELECT FROM payments p JOIN receipts r ON r.id = ANY(${ALL_RECEIPTS})
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} ORDER BY r.id FOR UPDATE OF r`;
@@ -234,6 +235,17 @@ export class InboundRepository {
     return this.payments.change(tx, hand, payment.state, { failures: 0, ...change });
   }
 
+  /** It waits for the money of one transaction until then. */
+  async reserve(tx: Tx, payment: LockedPayment, until: Date): Promise<void> {
+    await this.change(tx, payment, { state: 'reserved', holdUntil: until, dueAt: until });
+  }
+
+  /** The customer may try again, until the payment's time is over. */
+  async free(tx: Tx, payment: LockedPayment): Promise<void> {
+    if (payment.state === 'reserved')
+      await this.change(tx, payment, { state: 'pending', holdUntil: null, dueAt: 'now' });
+  }
+
   /** The customer has paid: the receipt enters its lane with the same commit. */
   async confirm(
     tx: Tx,
@@ -242,23 +254,20 @@ export class InboundRepository {
   ): Promise<void> {
     const { providerRef, paymentId, evidence = null } = paid;
     const known = { ...(providerRef !== null && { providerRef }), ...(evidence !== null && { evidence }) };
-    await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
-    if (payment.device_id === null) {
-      await makeDue(tx, payment.id);
-      return;
-    }
+    const dueAt = payment.device_id === null ? 'now' : new Date(Date.now() + RECEIPT_POLL_MS);
+    await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, dueAt, ...known });
+    if (payment.device_id === null) return;
     const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence });
     for (const { id } of inOrder(payment)) await releaseReceiptWithin(tx, id, { dispatchBefore: null, extraInfo });
-    await makeDueAt(tx, payment.id, new Date(Date.now() + RECEIPT_POLL_MS));
   }
 
   /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */
   async reverse(tx: Tx, payment: LockedPayment, reason: string): Promise<void> {
+    if (payment.state !== 'captured') return;
     const refundedTiyin = payment.amount_tiyin;
-    await this.change(tx, payment, { state: 'refunded', reason, refundedTiyin });
+    await this.change(tx, payment, { state: 'refunded', reason, refundedTiyin, dueAt: 'now' });
     // A sale that the provider registers may be on its way to us: the saga waits for it.
     if (payment.device_id !== null) for (const { id } of inOrder(payment)) await cancelUnpaidWithin(tx, id, reason);
-    await makeDue(tx, payment.id);
   }
 
   /**

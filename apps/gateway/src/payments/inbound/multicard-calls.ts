@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { isId } from '#fiscal-domain';
 import { readMulticardCall, type InboundAnswer, type MulticardCall } from '#payments';
 import { SettledReceipts } from '../../receipts/settled-receipts.js';
 import { valueOf } from '../accounts/account-settings.js';
@@ -7,7 +6,7 @@ import { ComparePayments } from '../compare-payments.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf, statusOfAll } from '../several-receipts.js';
-import { followHint } from './follow-hint.js';
+import { followHint } from './follow-call.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
 import { makeDue, noteHint } from '../repository/payment-writes.js';
@@ -46,7 +45,7 @@ export class MulticardCalls implements ProviderProtocol {
       return { status: 403, body: { success: false, message: 'refused' } };
     const { call } = reading;
     const payment = await this.rows.inTransaction(async (tx) => {
-      const found = isId('pay', call.invoiceId) ? await this.rows.lock(tx, account.id, call.invoiceId) : null;
+      const found = await this.rows.lock(tx, account.id, call.invoiceId);
       // It asks every few seconds until it has a verdict: so many are enough to show.
       if (found && (await this.rows.keptOf(tx, found.id, MAX_KEPT)) < MAX_KEPT)
         await this.rows.keep(tx, {

@@ -25,12 +25,12 @@ import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { extraInfoOf } from '../extra-info.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
-import { followHint } from './follow-hint.js';
+import { followHint } from './follow-call.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
 import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
-import { makeDue, makeDueAt, noteHint } from '../repository/payment-writes.js';
+import { makeDue, noteHint } from '../repository/payment-writes.js';
 
 type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetFiscalData' }>;
 
@@ -146,7 +146,7 @@ export class PaymeCalls implements ProviderProtocol {
       const isCheck = command.method === 'CheckPerformTransaction';
       const before = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
       const reference = 'account' in command ? command.account : null;
-      const payment = await this.lockPayment(tx, account, before?.payment_id ?? reference);
+      const payment = await this.rows.lock(tx, account.id, before?.payment_id ?? reference);
       // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
       const known = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
       const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
@@ -172,12 +172,6 @@ export class PaymeCalls implements ProviderProtocol {
     for (const { id, device_id: deviceId } of receiptsOf(payment)) if (deviceId !== null) this.lanes.ring(deviceId, id);
   }
 
-  private lockPayment(tx: Tx, account: OpenAccount, reference: string | null): Promise<LockedPayment | null> {
-    // Malformed and unknown references cannot be distinguished.
-    if (reference === null || !isId('pay', reference)) return Promise.resolve(null);
-    return this.rows.lock(tx, account.id, reference);
-  }
-
   private async write(
     tx: Tx,
     at: { account: OpenAccount; payment: LockedPayment; command: TransactionCommand; change: PaymeChange },
@@ -196,11 +190,13 @@ export class PaymeCalls implements ProviderProtocol {
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, change);
-        await (drives(payment) ? this.cancelled(tx, payment, change) : this.hinted(tx, payment));
+        if (!drives(payment)) await this.hinted(tx, payment);
+        else if (change.state === -1) await this.rows.free(tx, payment);
+        else await this.rows.reverse(tx, payment, `cancelled at Payme, reason ${String(change.reason)}`);
         return;
       case 'expire':
         await this.rows.moveTransaction(tx, where, { state: -1, atMs: change.atMs, reason: PAYME_TIMEOUT_REASON });
-        if (drives(payment)) await this.free(tx, payment);
+        if (drives(payment)) await this.rows.free(tx, payment);
     }
   }
 
@@ -212,28 +208,12 @@ export class PaymeCalls implements ProviderProtocol {
     const { accountId, id, timeMs: providerTimeMs, amountTiyin, createTimeMs } = made;
     const row = { accountId, id, paymentId: payment.id, amountTiyin, providerTimeMs, createTimeMs };
     await this.rows.insertTransaction(tx, { ...row, isLive: true });
-    if (!drives(payment)) return;
-    const until = new Date(providerTimeMs + PAYME_LIFETIME_MS);
-    await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-    await makeDueAt(tx, payment.id, until);
-  }
-
-  private async cancelled(tx: Tx, payment: LockedPayment, { state, reason }: { state: -1 | -2; reason: number }) {
-    if (state === -1) return this.free(tx, payment);
-    if (payment.state !== 'captured') return;
-    await this.rows.reverse(tx, payment, `cancelled at Payme, reason ${String(reason)}`);
+    if (drives(payment)) await this.rows.reserve(tx, payment, new Date(providerTimeMs + PAYME_LIFETIME_MS));
   }
 
   /** What we hold or have taken ourselves may have gone back there: its receipt is read, once Payme has its answer. */
   private async hinted(tx: Tx, payment: LockedPayment): Promise<void> {
     await noteHint(tx, payment.id);
-    await makeDue(tx, payment.id);
-  }
-
-  /** The customer may try again, until the payment's time is over. */
-  private async free(tx: Tx, payment: LockedPayment): Promise<void> {
-    if (payment.state !== 'reserved') return;
-    await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
     await makeDue(tx, payment.id);
   }
 }

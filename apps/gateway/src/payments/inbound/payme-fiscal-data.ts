@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { paymeError, readPaymeFiscal, type PaymeCommand, type PaymeError, type WireObject } from '#payments';
 import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
-import { followHint } from './follow-hint.js';
+import { followHint } from './follow-call.js';
 import { InboundRepository } from './inbound.repository.js';
 import type { ProviderRequest } from './provider-protocol.js';
 import { keepDocument, noteHint } from '../repository/payment-writes.js';

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { isId } from '#fiscal-domain';
 import type { InboundAnswer, InboundChange, InboundCommand, InboundTransaction, TransactionProtocol } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymentWorker } from '../payment-worker.js';
-import { receiptsOf } from '../several-receipts.js';
+import { followPaid } from './follow-call.js';
 import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
 import type { ProviderRequest } from './provider-protocol.js';
-import { makeDue, makeDueAt } from '../repository/payment-writes.js';
 
 /** One call with the payment and its receipt locked. */
 interface At {
@@ -63,18 +61,8 @@ export class TransactionCalls {
       });
       return decision.answer;
     });
-    this.afterCommit(performed);
+    if (performed !== null) followPaid(performed, this.lanes, this.worker);
     return answer;
-  }
-
-  /** No caller waits for the rest. */
-  private afterCommit(performed: LockedPayment | null): void {
-    if (performed === null) return;
-    if (performed.device_id === null) this.worker.schedule(performed.id);
-    for (const { id, device_id: deviceId } of receiptsOf(performed)) {
-      this.worker.watch(id, performed.id);
-      if (deviceId !== null) this.lanes.ring(deviceId, id);
-    }
   }
 
   private async find(
@@ -84,9 +72,7 @@ export class TransactionCalls {
   ): Promise<{ payment: LockedPayment | null; transaction: TransactionRow | null }> {
     if (transactionId !== null) await this.rows.lockTransaction(tx, account.id, transactionId);
     const before = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
-    // Malformed and unknown references cannot be distinguished.
-    const reference = before?.payment_id ?? ourRef ?? '';
-    const payment = isId('pay', reference) ? await this.rows.lock(tx, account.id, reference) : null;
+    const payment = await this.rows.lock(tx, account.id, before?.payment_id ?? ourRef);
     if (payment === null || payment.flow !== 'inbound') return { payment: null, transaction: null };
     // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
     const transaction = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
@@ -112,9 +98,7 @@ export class TransactionCalls {
       ...{ accountId: account.id, id: command.transactionId ?? '', paymentId: payment.id, isLive: true },
       ...{ amountTiyin: Number(payment.amount_tiyin), providerTimeMs: command.timeMs ?? atMs, createTimeMs: atMs },
     });
-    const until = new Date(atMs + lifetimeMs);
-    await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-    await makeDueAt(tx, payment.id, until);
+    await this.rows.reserve(tx, payment, new Date(atMs + lifetimeMs));
   }
 
   private async move(
@@ -130,16 +114,8 @@ export class TransactionCalls {
       return;
     }
     await this.rows.moveTransaction(tx, where, { state: change.state, atMs: change.atMs, reason: change.reason });
-    if (change.state === -1) return this.free(tx, payment);
-    if (payment.state !== 'captured') return;
+    if (change.state === -1) return this.rows.free(tx, payment);
     await this.rows.reverse(tx, payment, `cancelled at ${account.provider}, reason ${String(change.reason)}`);
-  }
-
-  /** The customer may try again, until the time to pay is over. */
-  private async free(tx: Tx, payment: LockedPayment): Promise<void> {
-    if (payment.state !== 'reserved') return;
-    await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
-    await makeDue(tx, payment.id);
   }
 }
 

@@ -13,11 +13,6 @@ export async function makeDue(tx: Statements, paymentId: string): Promise<void> 
   await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
 }
 
-/** The worker reads it then, if nothing happens before. */
-export async function makeDueAt(tx: Statements, paymentId: string, at: Date): Promise<void> {
-  await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
-}
-
 /** Not later than so. No news: where a worker is at it now, what it reads is enough. */
 export async function makeDueWithin(tx: Statements, paymentId: string, ms: number): Promise<void> {
   await tx.$executeRaw`

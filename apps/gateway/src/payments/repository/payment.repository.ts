@@ -50,6 +50,8 @@ export interface PaymentChange {
   refundDocument?: ProviderDocument;
   linesSubmitted?: boolean;
   code?: PaymentFacts['code'];
+  /** When its worker reads it, if nothing happens before: what happened is news to it. */
+  dueAt?: Date | 'now';
   /** To another provider, before any money has moved. */
   rerouted?: Alternative & { from: ProviderCode; left: Alternative[] };
 }
@@ -352,9 +354,14 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.refundDocument !== undefined) list.push(documentKept('refund', change.refundDocument));
   if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
   if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
+  if (change.dueAt !== undefined) list.push(dueAt(change.dueAt), Prisma.sql`news = news + 1`);
   if (change.rerouted !== undefined) list.push(...routed(change.rerouted));
   if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
   return list;
+}
+
+function dueAt(at: Date | 'now'): Prisma.Sql {
+  return at === 'now' ? Prisma.sql`due_at = now()` : Prisma.sql`due_at = ${at}::timestamptz`;
 }
 
 type Rerouted = NonNullable<PaymentChange['rerouted']>;
