@@ -10,6 +10,8 @@ export interface InboundTransaction {
   amountTiyin: number;
   /** Our payment's id. */
   ourRef: string;
+  /** The provider's clock, where its call names a time. */
+  timeMs: number;
   /** 1 created, 2 paid, -1 cancelled before it was paid, -2 after. */
   state: 1 | 2 | -1 | -2;
   createTimeMs: number;

@@ -34,7 +34,6 @@ export {
   paymeStatementEntry,
   type PaymeChange,
   type PaymeDecision,
-  type PaymeTransaction,
 } from './payme/payme-merchant.decision.js';
 export {
   isPaymeCaller,

@@ -1,45 +1,18 @@
+import type { InboundFacts, InboundOrder, InboundTransaction } from '../inbound.js';
 import type { WireObject } from '../wire.js';
 import { paymeError, type PaymeCommand, type PaymeError, type PaymeFault } from './payme-merchant.wire.js';
 
-/** A transaction of Payme as we keep it. Times are milliseconds UTC; 0 = has not happened. */
-export interface PaymeTransaction {
-  /** Payme's. */
-  id: string;
-  /** Payme's clock, from the request: the 12 hours count from here. */
-  timeMs: number;
-  amountTiyin: number;
-  account: string;
-  /** Ours, as text. */
-  transaction: string;
-  state: 1 | 2 | -1 | -2;
-  createTimeMs: number;
-  performTimeMs: number;
-  cancelTimeMs: number;
-  reason: number | null;
-}
-
-/** The order that the account names; null where this cashbox has no such order. */
-export interface PaymeOrder {
-  amountTiyin: number;
-  /** Waits for money, and no other transaction is at it. */
-  isPayable: boolean;
-  /** Its money was taken before. */
-  isPaid: boolean;
+/** The order that the account names. */
+export interface PaymeOrder extends InboundOrder {
   /** What Payme is to register itself; null where it is not asked to. */
   detail: WireObject | null;
 }
 
-export interface PaymeFacts {
+export interface PaymeFacts extends InboundFacts {
   order: PaymeOrder | null;
-  transaction: PaymeTransaction | null;
   accountField: string;
   /** What CheckPerform says of an order that another transaction is at, or that is closed: the documentation leaves it open. */
   busyCheck: Extract<PaymeFault, 'impossible' | 'account'>;
-  /** The merchant wants no money for the order any more; only before it was taken this counts. */
-  isClosed: boolean;
-  /** The merchant has delivered, and refuses to have it cancelled. */
-  isDelivered: boolean;
-  nowMs: number;
 }
 
 /** What has to be written before the answer may leave. */
@@ -99,7 +72,7 @@ function decideCreate(
   if (known) {
     if (known.state !== 1) return refused('impossible');
     // A repeat names what it repeats; another sum or order under the same id is none.
-    if (known.account !== account) return refused('account', facts.accountField);
+    if (known.ourRef !== account) return refused('account', facts.accountField);
     if (known.amountTiyin !== amountTiyin) return refused('amount');
     return isExpired(known, nowMs) ? expired(nowMs) : answered(createResult(known));
   }
@@ -107,8 +80,8 @@ function decideCreate(
   const fault = orderFault(amountTiyin, facts, 'impossible');
   if (fault) return fault;
   if (nowMs - timeMs > PAYME_LIFETIME_MS) return refused('impossible');
-  const made: PaymeTransaction = {
-    ...{ id, timeMs, amountTiyin, account: account ?? '', transaction: account ?? '' },
+  const made: InboundTransaction = {
+    ...{ id, timeMs, amountTiyin, ourRef: account ?? '' },
     ...{ state: 1, createTimeMs: nowMs, performTimeMs: 0, cancelTimeMs: 0, reason: null },
   };
   return { change: { kind: 'create', atMs: nowMs }, answer: { result: createResult(made) } };
@@ -133,42 +106,42 @@ function decideCancel(reason: number, { transaction: known, isDelivered, nowMs }
   return { change: { kind: 'cancel', state, atMs: nowMs, reason }, answer: { result: cancelResult(cancelled) } };
 }
 
-/** Strictly older than 12 hours, by Payme's own time of the transaction. */
-export function isExpired({ timeMs }: Pick<PaymeTransaction, 'timeMs'>, nowMs: number): boolean {
+/** Strictly older than 12 hours, which count from Payme's own time of the transaction. */
+export function isExpired({ timeMs }: Pick<InboundTransaction, 'timeMs'>, nowMs: number): boolean {
   return nowMs - timeMs > PAYME_LIFETIME_MS;
 }
 
-function createResult({ createTimeMs, transaction }: PaymeTransaction): WireObject {
+function createResult({ createTimeMs, ourRef: transaction }: InboundTransaction): WireObject {
   return { create_time: createTimeMs, transaction, state: 1, receivers: null };
 }
 
-function performResult({ performTimeMs, transaction }: PaymeTransaction): WireObject {
+function performResult({ performTimeMs, ourRef: transaction }: InboundTransaction): WireObject {
   return { transaction, perform_time: performTimeMs, state: 2 };
 }
 
-function cancelResult({ cancelTimeMs, transaction, state }: PaymeTransaction): WireObject {
+function cancelResult({ cancelTimeMs, ourRef: transaction, state }: InboundTransaction): WireObject {
   return { transaction, cancel_time: cancelTimeMs, state };
 }
 
 /** CheckTransaction's answer. */
-export function paymeReport(known: PaymeTransaction): WireObject {
+export function paymeReport(known: InboundTransaction): WireObject {
   return {
     create_time: known.createTimeMs,
     perform_time: known.performTimeMs,
     cancel_time: known.cancelTimeMs,
-    transaction: known.transaction,
+    transaction: known.ourRef,
     state: known.state,
     reason: known.reason,
   };
 }
 
 /** One entry of GetStatement. */
-export function paymeStatementEntry(known: PaymeTransaction, accountField: string): WireObject {
+export function paymeStatementEntry(known: InboundTransaction, accountField: string): WireObject {
   return {
     id: known.id,
     time: known.timeMs,
     amount: known.amountTiyin,
-    account: { [accountField]: known.account },
+    account: { [accountField]: known.ourRef },
     ...paymeReport(known),
     receivers: null,
   };

@@ -1,10 +1,11 @@
 // Payme is answered as its documentation wants: every row of its decision table, repeats equal to the first answer.
-import { decidePayme, PAYME_LIFETIME_MS, type PaymeFacts, type PaymeTransaction } from './payme-merchant.decision.js';
+import type { InboundTransaction } from '../inbound.js';
+import { decidePayme, PAYME_LIFETIME_MS, type PaymeFacts } from './payme-merchant.decision.js';
 import { readPaymeRequest, type PaymeCommand } from './payme-merchant.wire.js';
 
 const NOW = 1_800_000_000_000;
-const fresh: PaymeTransaction = {
-  ...{ id: 'p'.repeat(24), timeMs: NOW - 1_000, amountTiyin: 500, account: 'pay_1', transaction: 'pay_1', state: 1 },
+const fresh: InboundTransaction = {
+  ...{ id: 'p'.repeat(24), timeMs: NOW - 1_000, amountTiyin: 500, ourRef: 'pay_1', state: 1 },
   ...{ createTimeMs: NOW - 900, performTimeMs: 0, cancelTimeMs: 0, reason: null },
 };
 const old = { ...fresh, timeMs: NOW - PAYME_LIFETIME_MS - 1 };

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
+import { Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
 import { isId, type ReceiptStatus } from '#fiscal-domain';
 import { archivedPaymentsWithin, cancelUnpaidWithin, releaseReceiptWithin } from '#ledger';
-import type { PaymeTransaction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
+import type { InboundTransaction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { MAX_CUSTOMER_MS } from '../../settings.js';
@@ -51,6 +51,9 @@ export interface TransactionRow {
   /** Click's attempts only; those from before they had one: null. */
   attempt_number: bigint | null;
 }
+
+const TRANSACTION = Prisma.sql`
+  id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms, cancel_time_ms, reason, attempt_number`;
 
 interface ReportedFiscal {
   type: 'PERFORM' | 'CANCEL';
@@ -119,8 +122,7 @@ export class InboundRepository {
 
   async findTransaction(tx: Pick<Tx, '$queryRaw'>, accountId: string, id: string): Promise<TransactionRow | null> {
     const rows = await tx.$queryRaw<TransactionRow[]>`
-      SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason, attempt_number FROM provider_transactions
+      SELECT ${TRANSACTION} FROM provider_transactions
        WHERE account_id = ${accountId} AND id = ${id}`;
     return rows[0] ?? null;
   }
@@ -131,8 +133,7 @@ export class InboundRepository {
     { paymentId, number, paymentNumber }: { paymentId: string; number: string; paymentNumber: string },
   ): Promise<TransactionRow | null> {
     const rows = await tx.$queryRaw<TransactionRow[]>`
-      SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason, attempt_number FROM provider_transactions
+      SELECT ${TRANSACTION} FROM provider_transactions
        WHERE payment_id = ${paymentId} AND attempt_number::text = ${number} AND payment_number = ${paymentNumber}`;
     return rows[0] ?? null;
   }
@@ -274,12 +275,12 @@ export class InboundRepository {
    * @throws Error where it would be longer than `MAX_STATEMENT`, or payments of its time have left for the archive: one that is cut off would
    * pass for the truth
    */
-  async statement(accountId: string, fromMs: number, toMs: number): Promise<PaymeTransaction[]> {
+  async statement(accountId: string, fromMs: number, toMs: number): Promise<InboundTransaction[]> {
     await this.expectAllHere(accountId, fromMs, toMs);
     const rows = await this.transactionsWithin(accountId, fromMs, toMs);
     await this.expectAllHere(accountId, fromMs, toMs);
     if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
-    return rows.map(paymeTransaction);
+    return rows.map(transactionOf);
   }
 
   private async expectAllHere(accountId: string, fromMs: number, toMs: number): Promise<void> {
@@ -292,8 +293,7 @@ export class InboundRepository {
 
   private transactionsWithin(accountId: string, fromMs: number, toMs: number): Promise<TransactionRow[]> {
     return this.prisma.$queryRaw<TransactionRow[]>`
-      SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason, attempt_number FROM provider_transactions
+      SELECT ${TRANSACTION} FROM provider_transactions
        WHERE account_id = ${accountId} AND provider_time_ms BETWEEN ${fromMs}::bigint AND ${toMs}::bigint
        ORDER BY provider_time_ms, id LIMIT ${MAX_STATEMENT + 1}::int4`;
   }
@@ -336,15 +336,25 @@ export class InboundRepository {
   }
 }
 
+/** Waits for money. */
+export function isOpen(payment: LockedPayment): boolean {
+  return payment.state === 'pending' && payment.is_in_time && !payment.cancel_requested;
+}
+
+/** Also what has gone back since: the order was paid once, and is not to be paid again. */
+export function isPaid({ state }: LockedPayment): boolean {
+  return state === 'captured' || state.startsWith('refund');
+}
+
 /** As everyone takes them who takes several. */
 function inOrder(payment: LockedPayment) {
   return receiptsOf(payment).sort((left, right) => (left.id < right.id ? -1 : 1));
 }
 
-export function paymeTransaction(row: TransactionRow): PaymeTransaction {
+export function transactionOf(row: TransactionRow): InboundTransaction {
   return {
     ...{ id: row.id, timeMs: Number(row.provider_time_ms), amountTiyin: Number(row.amount_tiyin) },
-    ...{ account: row.payment_id, transaction: row.payment_id, state: row.state, reason: row.reason },
+    ...{ ourRef: row.payment_id, state: row.state, reason: row.reason },
     createTimeMs: Number(row.create_time_ms),
     performTimeMs: Number(row.perform_time_ms),
     cancelTimeMs: Number(row.cancel_time_ms),

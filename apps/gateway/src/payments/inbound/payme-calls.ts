@@ -26,7 +26,7 @@ import { extraInfoOf } from '../extra-info.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { followHint } from './follow-call.js';
-import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
+import { InboundRepository, isOpen, isPaid, transactionOf, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups, type PaymeFound } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
 import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
@@ -230,7 +230,7 @@ function decideOn(
       isPaid: isPaid(payment),
       detail: payment.document && paymeDetail(payment.document.lines),
     },
-    transaction: transaction && paymeTransaction(transaction),
+    transaction: transaction && transactionOf(transaction),
     ...{
       accountField,
       busyCheck,
@@ -270,11 +270,6 @@ function isOwnReceipt({ provider_ref: receipt }: LockedPayment, command: Transac
   return 'id' in command && command.id === receipt;
 }
 
-/** Also what has gone back since: the order was paid once, and is not to be paid again. */
-function isPaid({ state }: LockedPayment): boolean {
-  return state === 'captured' || state.startsWith('refund');
-}
-
 /** What we drive is paid by our own receipt alone: another transaction's money would belong to no payment. */
 function isPayable(payment: LockedPayment, command: TransactionCommand): boolean {
   if (drives(payment)) return isOpen(payment);
@@ -287,8 +282,4 @@ function isPayable(payment: LockedPayment, command: TransactionCommand): boolean
 function idIn(body: string): number | null {
   const match = /"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(body);
   return match ? Number(match[1]) : null;
-}
-
-function isOpen(payment: LockedPayment): boolean {
-  return payment.state === 'pending' && payment.is_in_time && !payment.cancel_requested;
 }

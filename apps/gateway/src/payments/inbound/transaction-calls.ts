@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import type { InboundAnswer, InboundChange, InboundCommand, InboundTransaction, TransactionProtocol } from '#payments';
+import type { InboundAnswer, InboundChange, InboundCommand, TransactionProtocol } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { followPaid } from './follow-call.js';
-import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
+import {
+  InboundRepository,
+  isOpen,
+  isPaid,
+  transactionOf,
+  type LockedPayment,
+  type TransactionRow,
+  type Tx,
+} from './inbound.repository.js';
 import type { ProviderRequest } from './provider-protocol.js';
 
 /** One call with the payment and its receipt locked. */
@@ -35,14 +43,18 @@ export class TransactionCalls {
     const reading = protocol.read(request, read);
     if (reading.kind === 'answered') return reading.answer;
     if (reading.kind === 'statement')
-      return reading.answer((await this.rows.statement(account.id, reading.fromMs, reading.toMs)).map(ofStatement));
+      return reading.answer(await this.rows.statement(account.id, reading.fromMs, reading.toMs));
     const { command } = reading;
     let performed: LockedPayment | null = null;
     const answer = await this.rows.inTransaction(async (tx) => {
       const { payment, transaction } = await this.find(tx, account, command);
       const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
       const facts = {
-        order: payment && orderOf(payment, hasLive),
+        order: payment && {
+          amountTiyin: Number(payment.amount_tiyin),
+          isPayable: isOpen(payment) && !hasLive,
+          isPaid: isPaid(payment),
+        },
         transaction: transaction && transactionOf(transaction),
         isClosed: payment !== null && isClosed(payment),
         isDelivered: payment?.is_delivered === true,
@@ -119,33 +131,7 @@ export class TransactionCalls {
   }
 }
 
-function orderOf(payment: LockedPayment, hasLive: boolean) {
-  const { state } = payment;
-  return {
-    amountTiyin: Number(payment.amount_tiyin),
-    isPayable: state === 'pending' && payment.is_in_time && !payment.cancel_requested && !hasLive,
-    // Also what has gone back since: the order was paid once, and is not to be paid again.
-    isPaid: state === 'captured' || state.startsWith('refund'),
-  };
-}
-
 /** A transaction that was created may only be paid while its payment is reserved for it. */
 function isClosed({ state, cancel_requested: isCancelled }: LockedPayment): boolean {
   return isCancelled || state !== 'reserved';
-}
-
-function transactionOf(row: TransactionRow): InboundTransaction {
-  return {
-    ...{ id: row.id, ourRef: row.payment_id, amountTiyin: Number(row.amount_tiyin) },
-    ...{ state: row.state, reason: row.reason, createTimeMs: Number(row.create_time_ms) },
-    ...{ performTimeMs: Number(row.perform_time_ms), cancelTimeMs: Number(row.cancel_time_ms) },
-  };
-}
-
-function ofStatement({
-  account,
-  ...rest
-}: Awaited<ReturnType<InboundRepository['statement']>>[number]): InboundTransaction {
-  const { id, amountTiyin, state, createTimeMs, performTimeMs, cancelTimeMs, reason } = rest;
-  return { id, ourRef: account, amountTiyin, state, createTimeMs, performTimeMs, cancelTimeMs, reason };
 }
