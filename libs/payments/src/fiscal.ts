@@ -54,15 +54,15 @@ export function unsayable(line: FiscalLines[number], form: LineForm): Unsayable 
 /** The document that a provider reports; null when the report does not identify it. */
 export function providerDocument(reported: {
   url: string | null;
-  terminalId: string | null;
-  receiptSeq: string | null;
-  fiscalSign: string | null;
-  compactTime: string | null;
+  terminalId?: string | null;
+  receiptSeq?: string | null;
+  fiscalSign?: string | null;
+  compactTime?: string | null;
 }): ProviderDocument | null {
   const link = reported.url === null ? null : parseVerificationLink(reported.url);
   // The link says it all; its own words count only where it is another kind of link, or none.
   if (link && reported.url !== null) return { ...link, url: reported.url };
-  const { terminalId, receiptSeq, fiscalSign, compactTime } = reported;
+  const { terminalId = null, receiptSeq = null, fiscalSign = null, compactTime = null } = reported;
   if (terminalId === null || fiscalSign === null || compactTime === null) return null;
   if (receiptSeq === null || !/^[1-9]\d{0,15}$/.test(receiptSeq) || !Number.isSafeInteger(Number(receiptSeq)))
     return null;

@@ -1,5 +1,6 @@
 import type { ReadValue } from '#outgoing';
-import type { WireObject } from './wire.js';
+import type { PaymentEvidence } from './port.js';
+import { isObject, type WireObject } from './wire.js';
 
 /** Calls of providers to us, as every protocol of them has it in the end. */
 
@@ -88,7 +89,7 @@ export interface InboundCommand {
   /** The provider's clock; null: ours counts. */
   timeMs: number | null;
   /** What the call says of the payment, for its receipt. */
-  evidence: { phone: string | null; rrn: string | null; cardType: 'corporate' | 'personal' | 'social' | null } | null;
+  evidence: PaymentEvidence | null;
 }
 
 export type InboundReading =
@@ -142,7 +143,7 @@ export interface HintProtocol {
 export function objectBody(body: string): WireObject | null {
   try {
     const parsed = JSON.parse(body) as unknown;
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as WireObject) : null;
+    return isObject(parsed) ? parsed : null;
   } catch {
     // Each protocol has its own answer for this.
     return null;

@@ -1,3 +1,5 @@
+import { parseTashkentCompact } from '#fiscal-domain';
+
 /** Reading of foreign JSON: every value is checked before it is used. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
@@ -38,6 +40,12 @@ export function textAt(value: WireObject, key: string): string | null {
 export function integerAt(value: WireObject, key: string): number | null {
   const found = value[key];
   return typeof found === 'number' && Number.isSafeInteger(found) ? found : null;
+}
+
+/** `YYYY-MM-DD HH:MM:SS` in GMT+5; null when it is anything else. */
+export function tashkentTimeMs(text: string | null): number | null {
+  if (text === null || !/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/.test(text)) return null;
+  return parseTashkentCompact(text.replace(/\D/g, ''));
 }
 
 /** The number of a card payment as a receipt has room for it; null where this is none. */

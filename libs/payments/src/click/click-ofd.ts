@@ -1,6 +1,6 @@
 import { truncateText } from '#fiscal-domain';
-import { providerDocument, type FiscalLines, type LineForm, type ProviderDocument } from '../fiscal.js';
-import { textAt, type WireObject } from '../wire.js';
+import type { FiscalLines, LineForm } from '../fiscal.js';
+import type { WireObject } from '../wire.js';
 
 const MAX_NAME = 63;
 const THOUSAND = 1_000;
@@ -42,10 +42,4 @@ function commissionOf(given: { tin?: string; pinfl?: string } | null, sellerTin:
   if (tin !== null) return { TIN: tin };
   if (pinfl !== null) return { PINFL: pinfl };
   return sellerTin === null ? {} : { TIN: sellerTin };
-}
-
-/** `{paymentId, qrCodeURL}`; null while Click has no document. */
-export function readClickDocument(body: WireObject): ProviderDocument | null {
-  const url = textAt(body, 'qrCodeURL');
-  return providerDocument({ url, terminalId: null, receiptSeq: null, fiscalSign: null, compactTime: null });
 }

@@ -1,7 +1,7 @@
-import { clickItems, readClickDocument, type ClickAmountScale } from './click-ofd.js';
+import { clickItems, type ClickAmountScale } from './click-ofd.js';
 import { clickAuth } from './click.signature.js';
 import { clickFailure, clickPassStatus, clickPaymentStatus, toTashkentDate } from './click.transform.js';
-import type { FiscalLines, WantedDocument } from '../fiscal.js';
+import { providerDocument, type FiscalLines, type WantedDocument } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
   FLOWS,
@@ -195,7 +195,8 @@ export class ClickClient implements PaymentProvider {
     if (answer.kind !== 'answered') return answer;
     const failure = answer.status === 404 ? null : clickFailure(answer.status, true);
     if (failure) return failure;
-    const linked = isObject(answer.body) ? readClickDocument(answer.body) : null;
+    // `{paymentId, qrCodeURL}`
+    const linked = isObject(answer.body) ? providerDocument({ url: textAt(answer.body, 'qrCodeURL') }) : null;
     const isWanted =
       which === 'refund' ? linked?.url !== sale?.url : !(isMoneyBack && this.options.linksRefunds === true);
     return statusOf('captured', { providerRef: found, document: isWanted ? linked : null });

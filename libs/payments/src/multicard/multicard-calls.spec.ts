@@ -1,6 +1,7 @@
 // Multicard's calls and answers are read as its published pages have them, whatever else is in them.
 import { createHash } from 'node:crypto';
-import { multicardHoldStatus, tashkentTimeMs } from './multicard.transform.js';
+import { tashkentTimeMs } from '../wire.js';
+import { multicardHoldStatus } from './multicard.transform.js';
 import { readMulticardCall } from './multicard.wire.js';
 
 const SECRET = 'SECRET123';

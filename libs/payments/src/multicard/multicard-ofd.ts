@@ -34,9 +34,8 @@ const MAX_DEPTH = 4;
 export function multicardDocument(payment: WireObject, which: 'sale' | 'refund'): ProviderDocument | null {
   for (const receipt of taxReceiptsIn(payment, 0)) {
     if ((receipt['is_refund'] === true || receipt['is_refund'] === 1) !== (which === 'refund')) continue;
-    const [url, terminalId, fiscalSign] = ['qr_url', 'fm_num', 'f_num'].map((name) => textAt(receipt, name));
-    const reported = { url: url ?? null, terminalId: terminalId ?? null, fiscalSign: fiscalSign ?? null };
-    const document = providerDocument({ ...reported, receiptSeq: null, compactTime: null });
+    // What names it beside the link, without its number and time, identifies no document.
+    const document = providerDocument({ url: textAt(receipt, 'qr_url') });
     if (document) return document;
   }
   return null;

@@ -1,6 +1,5 @@
-import { parseTashkentCompact } from '#fiscal-domain';
 import { statusOf, type MoneyStatus, type NoStatus, type PaymentEvidence, type StatusFacts } from '../port.js';
-import { integerAt, isObject, objectAt, rrnOf, textAt, type WireObject } from '../wire.js';
+import { integerAt, isObject, objectAt, rrnOf, tashkentTimeMs, textAt, type WireObject } from '../wire.js';
 import { multicardDocument } from './multicard-ofd.js';
 
 const PAYMENT: Readonly<Record<string, MoneyStatus>> = {
@@ -44,12 +43,6 @@ export function multicardHoldStatus(hold: WireObject): StatusFacts {
     amountTiyin: integerAt(payment, 'payment_amount'),
     holdExpiresAtMs: status === 'authorized' ? tashkentTimeMs(textAt(hold, 'expiry')) : null,
   });
-}
-
-/** `YYYY-MM-DD HH:MM:SS` in GMT+5; null when it is anything else. */
-export function tashkentTimeMs(text: string | null): number | null {
-  if (text === null || !/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/.test(text)) return null;
-  return parseTashkentCompact(text.replace(/\D/g, ''));
 }
 
 /** Codes that say for sure that nothing was debited. */

@@ -88,23 +88,21 @@ export class PaymeClient implements PaymentProvider {
   }
 
   async capture(ref: PaymentRef): Promise<CallOutcome> {
-    const answer = await this.call('receipts.confirm_hold', { id: ref.providerRef });
-    return answer.kind === 'error' ? unclear(answer) : outcomeOf(answer);
+    return clear(await this.call('receipts.confirm_hold', { id: ref.providerRef }));
   }
 
   /** Unpaid: 50 at once. Held or paid: 21, later 50. */
-  void(ref: PaymentRef): Promise<CallOutcome> {
-    return this.cancel(ref);
+  async void(ref: PaymentRef): Promise<CallOutcome> {
+    return clear(await this.call('receipts.cancel', { id: ref.providerRef }));
   }
 
   refund(ref: PaymentRef): Promise<CallOutcome> {
-    return this.cancel(ref);
+    return this.void(ref);
   }
 
   async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {
     if (ref.providerRef === null) return statusOf('not_found');
-    const answer = await this.call('receipts.get', { id: ref.providerRef });
-    return answer.kind === 'error' ? unclear(answer) : outcomeOf(answer);
+    return clear(await this.call('receipts.get', { id: ref.providerRef }));
   }
 
   async attachLink(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome> {
@@ -112,11 +110,6 @@ export class PaymeClient implements PaymentProvider {
     const answer = await this.call('receipts.set_fiscal_data', params);
     if (answer.kind === 'result') return statusOf('captured');
     return answer.kind === 'error' ? refusal(answer) : answer;
-  }
-
-  private async cancel(ref: PaymentRef): Promise<CallOutcome> {
-    const answer = await this.call('receipts.cancel', { id: ref.providerRef });
-    return answer.kind === 'error' ? unclear(answer) : outcomeOf(answer);
   }
 
   private async stateOf(ref: PaymentRef): Promise<number | null> {
@@ -154,10 +147,11 @@ function outcomeOf(answer: RpcAnswer): CallOutcome {
   return paymeReceiptStatus(receipt);
 }
 
-function unclear(answer: Extract<RpcAnswer, { kind: 'error' }>): CallOutcome {
-  return NOT_DONE.has(answer.code)
-    ? { kind: 'unsent', detail: `error ${String(answer.code)}: ${answer.detail}` }
-    : { kind: 'unknown', detail: `error ${String(answer.code)}: ${answer.detail}` };
+/** Of what may have been done before: an error does not say that it was not. */
+function clear(answer: RpcAnswer): CallOutcome {
+  if (answer.kind !== 'error') return outcomeOf(answer);
+  const kind = NOT_DONE.has(answer.code) ? 'unsent' : 'unknown';
+  return { kind, detail: `error ${String(answer.code)}: ${answer.detail}` };
 }
 
 function refusal({ code, detail }: Extract<RpcAnswer, { kind: 'error' }>): CallOutcome {

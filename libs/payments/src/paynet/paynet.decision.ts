@@ -1,3 +1,4 @@
+import { tashkentDateTime } from '#fiscal-domain';
 import {
   INBOUND_UNKNOWN_REASON,
   type InboundCommand,
@@ -7,14 +8,7 @@ import {
   type TransactionProtocol,
 } from '../inbound.js';
 import type { WireObject } from '../wire.js';
-import {
-  paynetError,
-  paynetNumber,
-  paynetResult,
-  paynetTime,
-  readPaynetCall,
-  type PaynetFault,
-} from './paynet.wire.js';
+import { paynetError, paynetNumber, paynetResult, readPaynetCall, type PaynetFault } from './paynet.wire.js';
 
 interface At {
   command: InboundCommand;
@@ -49,7 +43,7 @@ function information(at: At): InboundDecision {
   if (!order) return refused(at, 'client');
   if (!order.isPayable) return refused(at, 'prohibited');
   const fields = { amount: String(order.amountTiyin) };
-  return answered(at, { status: '0', timestamp: paynetTime(nowMs), fields });
+  return answered(at, { status: '0', timestamp: tashkentDateTime(nowMs), fields });
 }
 
 function perform(at: At): InboundDecision {
@@ -58,7 +52,7 @@ function perform(at: At): InboundDecision {
   if (!order) return refused(at, 'client');
   if (!order.isPayable) return refused(at, 'prohibited');
   if (order.amountTiyin !== at.command.amountTiyin) return refused(at, 'amount');
-  const result = { ...named(at), timestamp: paynetTime(nowMs), fields: {} };
+  const result = { ...named(at), timestamp: tashkentDateTime(nowMs), fields: {} };
   const changes = [
     { kind: 'create', atMs: nowMs },
     { kind: 'perform', atMs: nowMs },
@@ -71,7 +65,7 @@ function cancel(at: At): InboundDecision {
   if (!known) return refused(at, 'unknown');
   if (known.state < 0) return refused(at, 'cancelled');
   if (isDelivered) return refused(at, 'kept');
-  const result = { ...named(at), timestamp: paynetTime(nowMs), transactionState: 2 };
+  const result = { ...named(at), timestamp: tashkentDateTime(nowMs), transactionState: 2 };
   const state = known.state === 2 ? -2 : -1;
   const reason = INBOUND_UNKNOWN_REASON;
   return { ...answered(at, result), changes: [{ kind: 'cancel', state, atMs: nowMs, reason }] };
@@ -79,9 +73,9 @@ function cancel(at: At): InboundDecision {
 
 function check(at: At): InboundDecision {
   const { transaction: known, nowMs } = at.facts;
-  if (!known) return answered(at, { transactionState: 3, timestamp: paynetTime(nowMs), providerTrnId: null });
+  if (!known) return answered(at, { transactionState: 3, timestamp: tashkentDateTime(nowMs), providerTrnId: null });
   const isPaid = known.state === 2;
-  const timestamp = paynetTime(isPaid ? known.performTimeMs : known.cancelTimeMs);
+  const timestamp = tashkentDateTime(isPaid ? known.performTimeMs : known.cancelTimeMs);
   return answered(at, { ...named(at), transactionState: isPaid ? 1 : 2, timestamp });
 }
 

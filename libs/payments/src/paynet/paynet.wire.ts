@@ -1,5 +1,5 @@
 import type { ReadValue } from '#outgoing';
-import { parseTashkentCompact } from '#fiscal-domain';
+import { tashkentDateTime } from '#fiscal-domain';
 import { isBasicCaller } from '../basic-auth.js';
 import {
   objectBody,
@@ -9,7 +9,15 @@ import {
   type InboundTransaction,
 } from '../inbound.js';
 import { operationId } from '../operation-id.js';
-import { integerAt, isObject, objectAt, parseWithLongNumbers, textAt, type WireObject } from '../wire.js';
+import {
+  integerAt,
+  isObject,
+  objectAt,
+  parseWithLongNumbers,
+  tashkentTimeMs,
+  textAt,
+  type WireObject,
+} from '../wire.js';
 
 /** The codes of a public client: Paynet publishes none. */
 const CODES = {
@@ -94,21 +102,16 @@ function command(method: string, params: WireObject, read: ReadValue): InboundRe
 }
 
 function statement(request: InboundRequest, params: WireObject): InboundReading | null {
-  const fromMs = timeOf(textAt(params, 'dateFrom'));
-  const toMs = timeOf(textAt(params, 'dateTo'));
+  const fromMs = tashkentTimeMs(textAt(params, 'dateFrom'));
+  const toMs = tashkentTimeMs(textAt(params, 'dateTo'));
   if (fromMs === null || toMs === null || toMs < fromMs) return null;
   const answer = (entries: readonly InboundTransaction[]): InboundAnswer =>
     withNumbers(paynetResult(request, { statements: entries.filter(({ state }) => state === 2).map(entryOf) }));
   return { kind: 'statement', fromMs, toMs, answer };
 }
 
-function timeOf(text: string | null): number | null {
-  if (text === null || !/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/.test(text)) return null;
-  return parseTashkentCompact(text.replace(/\D/g, ''));
-}
-
 function entryOf({ id, amountTiyin, performTimeMs }: InboundTransaction): WireObject {
-  const timestamp = paynetTime(performTimeMs);
+  const timestamp = tashkentDateTime(performTimeMs);
   return { amount: amountTiyin, providerTrnId: paynetNumber(id), transactionId: id, timestamp };
 }
 
@@ -116,9 +119,4 @@ function entryOf({ id, amountTiyin, performTimeMs }: InboundTransaction): WireOb
 function withNumbers({ status, body }: InboundAnswer): InboundAnswer {
   const text = JSON.stringify(body).replaceAll(/"transactionId":"(0|[1-9]\d{0,19})"/g, '"transactionId":$1');
   return { status, body: text, contentType: 'application/json; charset=utf-8' };
-}
-
-/** YYYY-MM-DD HH:mm:ss, Tashkent. */
-export function paynetTime(atMs: number): string {
-  return new Date(atMs + 5 * 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
 }

@@ -129,9 +129,5 @@ export function uzumReceipt(result: WireObject, which: 'sale' | 'refund'): Provi
   if (!Array.isArray(receipts)) return null;
   const wanted = which === 'sale' ? 'PURCHASE' : 'REFUND';
   const found = receipts.filter(isObject).find((receipt) => receipt['receiptType'] === wanted);
-  return found ? uzumDocument(textAt(found, 'receiptUrl')) : null;
-}
-
-export function uzumDocument(url: string | null): ProviderDocument | null {
-  return providerDocument({ url, terminalId: null, receiptSeq: null, fiscalSign: null, compactTime: null });
+  return found ? providerDocument({ url: textAt(found, 'receiptUrl') }) : null;
 }

@@ -10,7 +10,14 @@ import {
   type InboundTransaction,
   type TransactionProtocol,
 } from '../inbound.js';
-import { aboutCall, readUzumCall, uzumFailed, uzumUnanswered, type UzumFault } from './uzum-merchant.wire.js';
+import {
+  aboutCall,
+  readUzumCall,
+  uzumFailed,
+  uzumUnanswered,
+  type UzumAbout,
+  type UzumFault,
+} from './uzum-merchant.wire.js';
 
 /** What was not confirmed by then has failed, for Uzum as for us. */
 export const UZUM_LIFETIME_MS = 30 * 60_000;
@@ -18,7 +25,7 @@ export const UZUM_LIFETIME_MS = 30 * 60_000;
 interface At {
   command: InboundCommand;
   facts: InboundFacts;
-  about: ReturnType<typeof aboutCall>;
+  about: UzumAbout;
 }
 
 /** The published table, as a pure function: repeats are answered with the codes that it has for them. */

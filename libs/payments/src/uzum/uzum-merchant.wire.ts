@@ -2,7 +2,8 @@ import type { ReadValue } from '#outgoing';
 import { isBasicCaller } from '../basic-auth.js';
 import { objectBody, type InboundAnswer, type InboundReading, type InboundRequest } from '../inbound.js';
 import { isUuid } from '../operation-id.js';
-import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+import type { PaymentEvidence } from '../port.js';
+import { integerAt, isObject, objectAt, rrnOf, textAt, type WireObject } from '../wire.js';
 import { uzumCardType } from './uzum-checkout.transform.js';
 
 /** Uzum's Merchant API: five calls of Uzum's, distinguished by their path. */
@@ -30,11 +31,14 @@ const CODES = {
 } as const;
 export type UzumFault = keyof typeof CODES;
 
-export function uzumFailed(
-  fault: UzumFault,
-  about: { serviceId: number; transId: string | null; nowMs: number },
-): InboundAnswer {
-  const { serviceId, transId, nowMs } = about;
+/** What every answer names, also one to a call that could not be read. */
+export interface UzumAbout {
+  serviceId: number;
+  transId: string | null;
+  nowMs: number;
+}
+
+export function uzumFailed(fault: UzumFault, { serviceId, transId, nowMs }: UzumAbout): InboundAnswer {
   const body = {
     ...{ serviceId, ...(transId !== null && { transId }) },
     ...{ timestamp: nowMs, status: 'FAILED', errorCode: CODES[fault] },
@@ -43,8 +47,7 @@ export function uzumFailed(
 }
 
 /** Neither done nor failed: Uzum asks for the status of what was not answered. */
-export function uzumUnanswered(about: { serviceId: number; transId: string | null; nowMs: number }): InboundAnswer {
-  const { serviceId, transId, nowMs } = about;
+export function uzumUnanswered({ serviceId, transId, nowMs }: UzumAbout): InboundAnswer {
   const named = { serviceId, ...(transId !== null && { transId }) };
   return { status: 503, body: { ...named, timestamp: nowMs, errorCode: CODES.internal } };
 }
@@ -94,20 +97,16 @@ function command(operation: UzumOperation, body: WireObject, read: ReadValue): I
   };
 }
 
-function evidenceOf(body: WireObject) {
-  const [phone, rrn] = [textAt(body, 'phone'), textAt(body, 'processingReferenceNumber')];
+function evidenceOf(body: WireObject): PaymentEvidence {
+  const phone = textAt(body, 'phone');
   return {
     phone: phone !== null && /^998\d{9}$/.test(phone) ? phone : null,
-    rrn: rrn !== null && /^\d{1,16}$/.test(rrn) ? rrn : null,
+    rrn: rrnOf(textAt(body, 'processingReferenceNumber')),
     cardType: uzumCardType(integerAt(body, 'cardType')),
   };
 }
 
-/** What every answer names, also one to a call that could not be read. */
-export function aboutCall(
-  request: InboundRequest,
-  read: ReadValue,
-): { serviceId: number; transId: string | null; nowMs: number } {
+export function aboutCall(request: InboundRequest, read: ReadValue): UzumAbout {
   const body = objectBody(request.body) ?? {};
   const serviceId = integerAt(body, 'serviceId') ?? Number(read('merchant_service_id'));
   return { serviceId, transId: textAt(body, 'transId')?.slice(0, 64) ?? null, nowMs: Date.now() };

@@ -1,10 +1,9 @@
 import { truncateText } from '#fiscal-domain';
-import type { FiscalLines, LineForm, WantedDocument } from '../fiscal.js';
+import { providerDocument, type FiscalLines, type LineForm, type WantedDocument } from '../fiscal.js';
 import type { HttpExchange } from '../http-exchange.js';
 import { isUuid, operationId } from '../operation-id.js';
 import { statusOf, type CallOutcome, type NoStatus, type PaymentRef } from '../port.js';
 import { isObject, textAt, type WireObject } from '../wire.js';
-import { uzumDocument } from './uzum-checkout.transform.js';
 
 export interface UzumOfdOptions {
   /** `https://ofd-key.inplat-tech.com` */
@@ -87,7 +86,8 @@ export class UzumOfdClient {
 }
 
 function handedIn(ref: PaymentRef, { body }: { body: WireObject }): CallOutcome {
-  return statusOf('captured', { providerRef: ref.providerRef, document: uzumDocument(textAt(body, 'receipt_url')) });
+  const document = providerDocument({ url: textAt(body, 'receipt_url') });
+  return statusOf('captured', { providerRef: ref.providerRef, document });
 }
 
 function refusal({ status, body }: { status: number; body: WireObject }): CallOutcome {
