@@ -79,8 +79,7 @@ class AtmosBook {
     const sign = atmosSign({ ...signed, amount }, api_key);
     const named = { store_id, transaction_id: payment.id, invoice: payment.ourRef, amount, sign };
     const calls = this.parts.faults.draw(['duplicate']) ? 2 : 1;
-    for (let call = 0; call < calls; call += 1)
-      await this.parts.merchant.call('atmos', url, JSON.stringify(named), { 'content-type': 'application/json' });
+    for (let call = 0; call < calls; call += 1) await this.parts.merchant.call('atmos', url, JSON.stringify(named));
   }
 }
 

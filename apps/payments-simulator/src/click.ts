@@ -3,6 +3,7 @@ import { clickSignature, somToTiyin, tiyinToSom } from '#payments';
 import type { FaultRule, Faults } from './faults.js';
 import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
+import { idIn, type Paid } from './pages.js';
 
 const OK = { error_code: 0, error_note: 'Success' };
 
@@ -64,7 +65,7 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
     return { ...OK, payment_id: Number(payment.id), payment_status: statusOf(payment) };
   });
   server.get(`${base}/payment/status/:service/:id`, (request, reply) => {
-    const payment = book.find((request.params as { id: string }).id);
+    const payment = book.find(idIn(request));
     if (!payment) return notFound(reply);
     return { ...OK, payment_id: Number(payment.id), payment_status: statusOf(payment) };
   });
@@ -74,7 +75,7 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
     return { ...OK, payment_id: Number(payment.id), merchant_trans_id: payment.ourRef };
   });
   server.delete(`${base}/payment/reversal/:service/:id`, (request, reply) => {
-    const payment = book.find((request.params as { id: string }).id);
+    const payment = book.find(idIn(request));
     if (!payment) return notFound(reply);
     if (payment.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
     giveBack(payment);
@@ -170,7 +171,7 @@ function addClickRegister(server: FastifyInstance, { book, money }: ClickParts):
     return OK;
   });
   server.get(`${base}/:service/:id`, (request) => {
-    const { id } = request.params as { id: string };
+    const id = idIn(request);
     const isReadable = (readable.get(id) ?? Infinity) <= Date.now();
     return { paymentId: Number(id), qrCodeURL: isReadable ? (book.find(id)?.documents.at(-1)?.url ?? '') : '' };
   });
@@ -198,7 +199,7 @@ export class ClickDriver {
     private readonly faults: Faults,
   ) {}
 
-  async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; result: unknown }> {
+  async pay(order: { ourRef: string; amountTiyin: number }): Promise<Paid> {
     const payment = this.book.open(order.ourRef, order.amountTiyin);
     this.lastTransaction += 1;
     const trans = String(this.lastTransaction);
@@ -232,8 +233,7 @@ export class ClickDriver {
     trans: string,
     more: Record<string, string>,
   ): Promise<Record<string, unknown> | null> {
-    const { click } = this.merchant.accounts();
-    if (!click) throw new Error('No Click account is set up.');
+    const click = this.merchant.account('click');
     const signTime = new Date().toISOString().slice(0, 19).replace('T', ' ');
     const signed = {
       ...{ clickTransId: trans, serviceId: click.service_id, merchantTransId: payment.ourRef },

@@ -31,11 +31,18 @@ export class Merchant {
     private readonly observe: Observe,
   ) {}
 
+  /** @throws Error where none is set up */
+  account<Provider extends ProviderCode>(provider: Provider): NonNullable<MerchantAccounts[Provider]> {
+    const account = this.accounts()[provider];
+    if (!account) throw new Error(`No account at ${provider} is set up.`);
+    return account;
+  }
+
   async call(
     provider: ProviderCode,
     to: string | { base: string; path: string },
     body: string,
-    headers: Record<string, string>,
+    headers: Record<string, string> = { 'content-type': 'application/json' },
   ): Promise<MerchantAnswer | null> {
     const { base, path } = typeof to === 'string' ? { base: to, path: '' } : to;
     this.open += 1;

@@ -1,3 +1,4 @@
+import { tashkentCompact } from '#fiscal-domain';
 import type { ProviderCode } from '#payments';
 import type { Faults } from './faults.js';
 
@@ -59,16 +60,8 @@ export class Money {
 
   open(payment: Pick<SimPayment, 'provider' | 'id' | 'ourRef' | 'amountTiyin'>): SimPayment {
     const made: SimPayment = {
-      ...payment,
-      ...{
-        status: 'pending',
-        captures: 0,
-        refunds: 0,
-        refundedTiyin: 0,
-        link: null,
-        documents: [],
-        isForgotten: false,
-      },
+      ...{ ...payment, status: 'pending', captures: 0, refunds: 0, refundedTiyin: 0 },
+      ...{ link: null, documents: [], isForgotten: false },
     };
     this.payments.push(made);
     return made;
@@ -80,7 +73,7 @@ export class Money {
 
   /** @returns whether there is such a payment */
   edit(id: string, { status, amount, forget, currency, refunded, disputed }: SimMoneyEdit): boolean {
-    const payment = this.payments.find((each) => each.id === id);
+    const payment = this.find(id);
     if (!payment) return false;
     if (status === 'captured' && payment.captures === 0) payment.captures = 1;
     if (status === 'refunded' && payment.status === 'captured') payment.refunds += 1;
@@ -100,7 +93,7 @@ export class Money {
     if (lines && (lines.count === 0 || lines.totalTiyin !== payment.amountTiyin))
       throw new Error(`the lines make ${String(lines.totalTiyin)}, the payment is ${String(payment.amountTiyin)}`);
     this.lastDocument += 1;
-    const time = new Date(Date.now() + 5 * 3_600_000).toISOString().replace(/\D/g, '').slice(0, 14);
+    const time = tashkentCompact(Date.now());
     const sign = String(this.lastDocument).padStart(12, '7');
     const terminal = TERMINALS[payment.provider];
     const url = `https://ofd.soliq.uz/check?t=${terminal}&r=${String(this.lastDocument)}&c=${time}&s=${sign}`;

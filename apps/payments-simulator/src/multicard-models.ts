@@ -1,3 +1,4 @@
+import { tashkentDateTime } from '#fiscal-domain';
 import type { SimPayment } from './money.js';
 
 export type MulticardBody = Record<string, unknown>;
@@ -32,13 +33,6 @@ const HOLD_STATUS = {
   ...{ voided: 'canceled', refunded: 'canceled', declined: 'draft' },
 } as const;
 
-const HOURS_5_MS = 5 * 3_600_000;
-
-/** YYYY-MM-DD HH:mm:ss in GMT+5. */
-export function tashkentTime(atMs: number): string {
-  return new Date(atMs + HOURS_5_MS).toISOString().slice(0, 19).replace('T', ' ');
-}
-
 /** paymentModel, with all of its documented fields and no other. */
 export function paymentOf(card: MulticardCard): MulticardBody {
   const { payment, number, storeId, openedMs } = card;
@@ -56,19 +50,19 @@ export function paymentOf(card: MulticardCard): MulticardBody {
       merchant_id: null,
     },
     ...{ ps_uniq_id: '123456789012', ps_response_code: null, ps_response_msg: null, callback_message: null },
-    payment_time: payment.captures > 0 ? tashkentTime(Date.now()) : null,
-    refund_time: payment.refunds > 0 ? tashkentTime(Date.now()) : null,
+    payment_time: payment.captures > 0 ? tashkentDateTime(Date.now()) : null,
+    refund_time: payment.refunds > 0 ? tashkentDateTime(Date.now()) : null,
     ...{ otp_hash: card.needsCode ? 'a-hash' : null, clearing_id: null, tax_receipt_id: sale ? number : null },
     ...{ push_sent_at: null, store: {}, application: {}, clearing: null, checkout_url: null },
-    ...{ tax: taxReceiptOf(sale), refund_tax: taxReceiptOf(refund), added_on: tashkentTime(openedMs) },
+    ...{ tax: taxReceiptOf(sale), refund_tax: taxReceiptOf(refund), added_on: tashkentDateTime(openedMs) },
   };
 }
 
 export function holdOf(card: MulticardCard): MulticardBody {
   const { payment, number, openedMs, expiryMinutes } = card;
   return {
-    ...{ id: number, status: HOLD_STATUS[payment.status], expiry: tashkentTime(openedMs + expiryMinutes * 60_000) },
-    ...{ added_on: tashkentTime(openedMs), updated_on: null, payment: paymentOf(card) },
+    ...{ id: number, status: HOLD_STATUS[payment.status], expiry: tashkentDateTime(openedMs + expiryMinutes * 60_000) },
+    ...{ added_on: tashkentDateTime(openedMs), updated_on: null, payment: paymentOf(card) },
   };
 }
 
@@ -78,7 +72,7 @@ export function invoiceOf(card: MulticardCard): MulticardBody {
     ...{ uuid: payment.id, store_id: Number(storeId), amount: payment.amountTiyin, invoice_id: payment.ourRef },
     ...{ return_url: returnUrl, return_error_url: returnUrl, callback_url: card.callbackUrl },
     ...{ ofd: card.ofd, split: null, sms: null, payment: paymentOf(card), checkout_url: checkoutUrl },
-    ...{ short_link: checkoutUrl, deeplink: checkoutUrl, added_on: tashkentTime(openedMs), updated_on: null },
+    ...{ short_link: checkoutUrl, deeplink: checkoutUrl, added_on: tashkentDateTime(openedMs), updated_on: null },
   };
 }
 

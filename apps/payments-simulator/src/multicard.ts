@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { tashkentDateTime } from '#fiscal-domain';
 import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import type { Faults } from './faults.js';
-import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
-import { capture, giveBack, giveBackPart, type Money, type SimLines } from './money.js';
+import { callUntil, type MerchantAnswer } from './merchant-call.js';
+import { capture, giveBack, giveBackPart, hold, type SimLines } from './money.js';
+import { idIn, type Paid } from './pages.js';
+import type { Parts } from './parts.js';
 import {
   holdOf,
   invoiceOf,
   MODEL_STATUS,
   paymentOf,
-  tashkentTime,
   type MulticardBody,
   type MulticardCard,
 } from './multicard-models.js';
@@ -22,24 +24,19 @@ export class MulticardBook {
   private readonly cards = new Map<string, MulticardCard>();
   private lastNumber = 750_000;
 
-  constructor(
-    private readonly money: Money,
-    private readonly faults: Faults,
-    private readonly merchant: Merchant,
-    private readonly ownUrl: () => string,
-  ) {}
+  constructor(private readonly parts: Parts) {}
 
   open(body: MulticardBody, kind: MulticardCard['kind']): MulticardCard {
     const id = randomUUID();
     const ourRef = String(body['invoice_id']);
-    const payment = this.money.open({ provider: 'multicard', id, ourRef, amountTiyin: Number(body['amount']) });
+    const payment = this.parts.money.open({ provider: 'multicard', id, ourRef, amountTiyin: Number(body['amount']) });
     const { token = null } = (body['card'] ?? {}) as { token?: string };
     this.lastNumber += 1;
     const card: MulticardCard = {
       ...{ payment, kind, number: this.lastNumber, openedMs: Date.now(), token },
       ...{ callbackUrl: textOrNull(body['callback_url']), returnUrl: textOrNull(body['return_url']) },
       ...{ storeId: String(body['store_id']), expiryMinutes: Number(body['expiry'] ?? 0), ofd: body['ofd'] ?? null },
-      checkoutUrl: `${this.ownUrl()}/multicard/checkout/${id}`,
+      checkoutUrl: `${this.parts.ownUrl()}/multicard/checkout/${id}`,
       needsCode: /^otp/.test(token ?? ''),
     };
     this.cards.set(id, card);
@@ -52,13 +49,13 @@ export class MulticardBook {
   }
 
   /** The customer pays the invoice: debit, ask the merchant, keep or give back. */
-  async payInvoice(id: string): Promise<{ paid: boolean; result: unknown }> {
+  async payInvoice(id: string): Promise<Paid> {
     const card = this.cards.get(id);
     if (!card || card.kind !== 'invoice' || card.payment.status !== 'pending')
       return { paid: false, result: 'not payable' };
     card.payment.status = 'reserved';
-    if (this.faults.draw(['stale_webhook'])) await this.notify(card, 'webhook');
-    if (this.faults.draw(['duplicate'])) await this.notify(card, 'success');
+    if (this.parts.faults.draw(['stale_webhook'])) await this.notify(card, 'webhook');
+    if (this.parts.faults.draw(['duplicate'])) await this.notify(card, 'success');
     // No answer and HTTP 500: the money stays frozen and the call is repeated.
     const isFinal = (answer: MerchantAnswer | null): boolean => answer !== null && answer.status !== 500;
     const answer = await callUntil(isFinal, () => this.notify(card, 'success'));
@@ -74,16 +71,14 @@ export class MulticardBook {
   register({ payment, ofd }: MulticardCard): void {
     const [sale, refund] = ['sale', 'refund'].map((type) => payment.documents.find((each) => each.type === type));
     if (payment.status === 'captured' && !sale && Array.isArray(ofd) && ofd.length > 0)
-      this.money.register(payment, 'sale', linesOf(ofd as { total: number }[]));
-    if (payment.status === 'refunded' && sale && !refund) this.money.register(payment, 'refund', null);
+      this.parts.money.register(payment, 'sale', linesOf(ofd as { total: number }[]));
+    if (payment.status === 'refunded' && sale && !refund) this.parts.money.register(payment, 'refund', null);
   }
 
   private notify(card: MulticardCard, scheme: 'success' | 'webhook'): Promise<MerchantAnswer | null> {
-    const { multicard } = this.merchant.accounts();
+    const { multicard } = this.parts.merchant.accounts();
     const body = scheme === 'success' ? successOf(card, multicard?.secret) : webhookOf(card, multicard?.secret);
-    return this.merchant.call('multicard', multicard?.url ?? card.callbackUrl ?? '', JSON.stringify(body), {
-      'content-type': 'application/json',
-    });
+    return this.parts.merchant.call('multicard', multicard?.url ?? card.callbackUrl ?? '', JSON.stringify(body));
   }
 }
 
@@ -93,7 +88,12 @@ function successOf(card: MulticardCard, secret = ''): MulticardBody {
   const signed = { uuid: payment.id, storeId, invoiceId: payment.ourRef, amount: String(payment.amountTiyin) };
   return {
     ...{ store_id: Number(storeId), amount: payment.amountTiyin, invoice_id: payment.ourRef, uuid: payment.id },
-    ...{ billing_id: `b${payment.id}`, payment_time: tashkentTime(Date.now()), phone: '998901234567', ps: 'uzcard' },
+    ...{
+      billing_id: `b${payment.id}`,
+      payment_time: tashkentDateTime(Date.now()),
+      phone: '998901234567',
+      ps: 'uzcard',
+    },
     ...{ card_pan: '860030******5959', card_token: card.token ?? 'sim-card', receipt_url: card.checkoutUrl },
     sign: multicardSuccessSign(signed, secret),
   };
@@ -106,7 +106,7 @@ function webhookOf({ payment }: MulticardCard, secret = ''): MulticardBody {
   return {
     ...{ uuid: payment.id, amount: payment.amountTiyin, invoice_id: payment.ourRef, billing_id: null },
     status: status === 'billing' ? 'progress' : status,
-    ...{ payment_time: tashkentTime(Date.now()), refund_time: null, phone: '998901234567' },
+    ...{ payment_time: tashkentDateTime(Date.now()), refund_time: null, phone: '998901234567' },
     ...{ card_pan: '860030******5959', ps: 'uzcard', card_token: null, receipt_url: null },
     sign: multicardWebhookSign(signed, secret),
   };
@@ -114,9 +114,8 @@ function webhookOf({ payment }: MulticardCard, secret = ''): MulticardBody {
 
 export function addMulticard(server: FastifyInstance, book: MulticardBook, faults: Faults): void {
   const base = '/multicard';
-  const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
   const withCard: WithCard = (request, reply, act) => {
-    const card = book.find(idOf(request));
+    const card = book.find(idIn(request));
     return card ? act(card) : refuse(reply, 404, 'ERROR_NOT_FOUND');
   };
   server.post(`${base}/auth`, () => ({ token: 'sim-token', role: 'merchant', expiry: '2099-12-31 23:59:59' }));
@@ -130,9 +129,7 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
         card.payment.status = 'declined';
         return refuse(reply, 400, 'ERROR_INSUFFICIENT_FUNDS');
       }
-      card.payment.status = 'held';
-      const rule = faults.draw(['expire_hold']);
-      if (rule) faults.later(() => release(card), rule.delay_ms ?? 0);
+      hold(card.payment, faults);
       return done(holdOf(card));
     }),
   );
@@ -158,11 +155,6 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
   server.get(`${base}/payment/hold/:id`, (request, reply) => withCard(request, reply, (card) => done(holdOf(card))));
   addInvoices(server, book, withCard);
   addPayments(server, { book, faults, withCard });
-}
-
-/** The hold's expiry has come. */
-function release({ payment }: MulticardCard): void {
-  if (payment.status === 'held') giveBack(payment);
 }
 
 type WithCard = (request: FastifyRequest, reply: FastifyReply, act: (card: MulticardCard) => unknown) => unknown;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { octoSignatures, somToTiyin, tiyinToSomNumber } from '#payments';
 import { LATE_MS } from './faults.js';
 import { capture, giveBack, giveBackPart, hold, type SimPayment } from './money.js';
-import { html, payPage, resultPage } from './pages.js';
+import { addPayPage, idIn, type Paid } from './pages.js';
 import type { Parts } from './parts.js';
 
 type Body = Record<string, unknown>;
@@ -84,7 +84,7 @@ class OctoBook {
   }
 
   /** The customer on Octo's page; the shop is notified of each status, as often and in whatever order. */
-  async pay(id: string): Promise<{ paid: boolean; result: unknown }> {
+  async pay(id: string): Promise<Paid> {
     const octo = this.byId(id);
     if (octo?.payment.status !== 'pending') return { paid: false, result: 'not payable' };
     const { payment, isHeld } = octo;
@@ -121,8 +121,7 @@ class OctoBook {
       ...{ shop_transaction_id: payment.ourRef, octo_payment_UUID: payment.id, status, ...sums },
       ...{ signature: signature.toUpperCase(), hash_key },
     };
-    const headers = { 'content-type': 'application/json' };
-    await this.parts.merchant.call('octo', url, JSON.stringify(body), headers);
+    await this.parts.merchant.call('octo', url, JSON.stringify(body));
   }
 }
 
@@ -143,14 +142,9 @@ export function addOcto(server: FastifyInstance, parts: Parts): void {
   server.post('/octo/api/prepare_payment', (request) => book.prepare(request.body as Body));
   server.post('/octo/api/set_accept', (request) => withPayment(request.body, (octo, body) => book.accept(octo, body)));
   server.post('/octo/api/refund', (request) => withPayment(request.body, (octo, body) => book.refund(octo, body)));
-  server.get('/octo/pay/:id', (request, reply) => {
-    const octo = book.byId((request.params as { id: string }).id);
-    if (!octo) return reply.code(404).send('no such payment');
-    const { ourRef: order, amountTiyin } = octo.payment;
-    return html(reply, payPage({ provider: 'Octo', order, amountTiyin, action: request.url }));
-  });
-  server.post('/octo/pay/:id', async (request, reply) => {
-    const { paid, result } = await book.pay((request.params as { id: string }).id);
-    return html(reply, resultPage(paid, result, null));
+  addPayPage(server, '/octo/pay/:id', {
+    provider: 'Octo',
+    find: (request) => book.byId(idIn(request))?.payment,
+    pay: (request) => book.pay(idIn(request)),
   });
 }

@@ -1,16 +1,52 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+/** What a customer's attempt came to. */
+export interface Paid {
+  paid: boolean;
+  result: unknown;
+}
+
+/** A payment as its page shows it. */
+interface Shown {
+  ourRef: string;
+  amountTiyin: number;
+}
+
+interface PayPage {
+  provider: string;
+  find: (request: FastifyRequest) => Shown | undefined;
+  pay: (request: FastifyRequest) => Paid | Promise<Paid>;
+  /** The way back to the shop. */
+  back?: (request: FastifyRequest) => string | null;
+}
+
+/** The page of a payment, and what its button does. */
+export function addPayPage(server: FastifyInstance, path: string, { provider, find, pay, back }: PayPage): void {
+  server.get(path, (request, reply) => {
+    const shown = find(request);
+    return shown ? html(reply, payPage(provider, shown, request.url)) : reply.code(404).send('no such payment');
+  });
+  server.post(path, async (request, reply) => {
+    const paid = await pay(request);
+    return html(reply, resultPage(paid, back?.(request) ?? null));
+  });
+}
+
+export function idIn(request: FastifyRequest): string {
+  return (request.params as { id: string }).id;
+}
 
 export function html(reply: FastifyReply, text: string): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(text);
 }
 
 /** A page with one button: what a customer sees at a provider. */
-export function payPage(facts: { provider: string; order: string; amountTiyin: number; action: string }): string {
-  const som = (facts.amountTiyin / 100).toFixed(2);
+function payPage(provider: string, { ourRef, amountTiyin }: Shown, action: string): string {
+  const som = (amountTiyin / 100).toFixed(2);
   return page(
-    `${facts.provider} (simulated)`,
-    `<p>Order <code>${escaped(facts.order)}</code></p><p class="sum">${som} so'm</p>
-     <form method="post" action="${escaped(facts.action)}"><button>Pay</button></form>`,
+    `${provider} (simulated)`,
+    `<p>Order <code>${escaped(ourRef)}</code></p><p class="sum">${som} so'm</p>
+     <form method="post" action="${escaped(action)}"><button>Pay</button></form>`,
   );
 }
 
@@ -23,7 +59,7 @@ export function invoicesPage(invoices: readonly [order: string, amountTiyin: num
   return page('A phone (simulated)', rows.length > 0 ? `<ul>${rows.join('')}</ul>` : '<p>No payment request.</p>');
 }
 
-export function resultPage(paid: boolean, result: unknown, back: string | null): string {
+function resultPage({ paid, result }: Paid, back: string | null): string {
   const link = back === null ? '' : `<p><a href="${escaped(back)}">Back to the shop</a></p>`;
   const title = paid ? 'Paid' : 'Not paid';
   return page(title, `<pre>${escaped(JSON.stringify(result, null, 2))}</pre>${link}`);

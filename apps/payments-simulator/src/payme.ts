@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { basicAuthorization, isObject } from '#payments';
-import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
+import { callUntil, type MerchantAnswer } from './merchant-call.js';
 import { PaymeCards } from './payme-cards.js';
 import { capture, giveBack, type Money, type SimLines, type SimPayment } from './money.js';
+import type { Paid } from './pages.js';
+import type { Parts } from './parts.js';
 
 interface Receipt {
   payment: SimPayment;
@@ -29,7 +30,8 @@ type RpcResult = { result: unknown } | { error: { code: number; message: string 
 /** Payme's Subscribe API: cards.* for the merchant's page, receipts.* for its server. */
 export function addPaymeSubscribe(
   server: FastifyInstance,
-  { money, faults, fiscal }: { money: Money; faults: Faults; fiscal: PaymeFiscal },
+  { money, faults }: Pick<Parts, 'money' | 'faults'>,
+  fiscal: PaymeFiscal,
 ): void {
   const receipts = new Map<string, Receipt>();
   const cards = new PaymeCards();
@@ -162,23 +164,21 @@ export class PaymeDriver {
   private lastId = 0;
 
   constructor(
-    private readonly merchant: Merchant,
-    private readonly money: Money,
-    private readonly faults: Faults,
+    private readonly parts: Parts,
     private readonly fiscal: PaymeFiscal,
   ) {}
 
   /** Check, Create, Perform; a call without an answer is repeated, as often as Payme would. */
-  async pay(order: { account: string; amountTiyin: number }): Promise<{ paid: boolean; result: unknown }> {
-    const { account_field } = this.known();
-    const account = { [account_field]: order.account };
-    const checked = await this.call('CheckPerformTransaction', { amount: order.amountTiyin, account });
+  async pay({ ourRef, amountTiyin }: { ourRef: string; amountTiyin: number }): Promise<Paid> {
+    const { money, faults, merchant } = this.parts;
+    const account = { [merchant.account('payme').account_field]: ourRef };
+    const checked = await this.call('CheckPerformTransaction', { amount: amountTiyin, account });
     if (!isAllowed(checked)) return { paid: false, result: checked };
     const id = randomBytes(12).toString('hex');
-    const payment = this.money.open({ provider: 'payme', id, ourRef: order.account, amountTiyin: order.amountTiyin });
+    const payment = money.open({ provider: 'payme', id, ourRef, amountTiyin });
     // Overtakes the one that makes it.
-    if (this.faults.draw(['reorder'])) await this.call('PerformTransaction', { id });
-    const created = await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
+    if (faults.draw(['reorder'])) await this.call('PerformTransaction', { id });
+    const created = await this.call('CreateTransaction', { id, time: Date.now(), amount: amountTiyin, account });
     if (stateOf(created) !== 1) {
       payment.status = 'declined';
       return { paid: false, result: created };
@@ -188,8 +188,8 @@ export class PaymeDriver {
     if (stateOf(performed) === 2) {
       capture(payment);
       // Sent long ago and on its way until now.
-      if (this.faults.draw(['stale_webhook']))
-        await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
+      if (faults.draw(['stale_webhook']))
+        await this.call('CreateTransaction', { id, time: Date.now(), amount: amountTiyin, account });
       this.fiscal.follow(payment, (checked?.['result'] as Params)['detail']);
     }
     return { paid: stateOf(performed) === 2, result: performed };
@@ -205,29 +205,20 @@ export class PaymeDriver {
   }
 
   private async call(method: string, params: Params): Promise<Record<string, unknown> | null> {
-    const { url, key } = this.known();
+    const { merchant, faults } = this.parts;
+    const { url, key } = merchant.account('payme');
     this.lastId += 1;
     const body = JSON.stringify({ method, params, id: this.lastId });
     const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: basicAuthorization('Paycom', key) };
-    if (this.faults.draw(['duplicate'])) await this.merchant.call('payme', url, body, headers);
-    const answer = await callUntil(isFinal, () => this.merchant.call('payme', url, body, headers));
+    if (faults.draw(['duplicate'])) await merchant.call('payme', url, body, headers);
+    const answer = await callUntil(isFinal, () => merchant.call('payme', url, body, headers));
     return answer?.body ?? null;
-  }
-
-  private known(): NonNullable<MerchantAccounts['payme']> {
-    const { payme } = this.merchant.accounts();
-    if (!payme) throw new Error('No Payme account is set up.');
-    return payme;
   }
 }
 
 /** Payme's register: sells what was given as `detail` once it is paid, refunds it when the money goes back, and notifies the merchant. */
 export class PaymeFiscal {
-  constructor(
-    private readonly merchant: Merchant,
-    private readonly money: Money,
-    private readonly faults: Faults,
-  ) {}
+  constructor(private readonly parts: Parts) {}
 
   follow(payment: SimPayment, detail: unknown): void {
     const [sale, refund] = ['sale', 'refund'].map((type) => payment.documents.find((each) => each.type === type));
@@ -238,14 +229,16 @@ export class PaymeFiscal {
   }
 
   private register(payment: SimPayment, type: 'sale' | 'refund', lines: SimLines | null): void {
-    const { url } = this.money.register(payment, type, lines);
-    if (this.faults.draw(['no_fiscal_data'])) return;
+    const { money, faults } = this.parts;
+    const { url } = money.register(payment, type, lines);
+    if (faults.draw(['no_fiscal_data'])) return;
     void this.notify(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
-    if (this.faults.draw(['duplicate'])) void this.notify(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
+    if (faults.draw(['duplicate'])) void this.notify(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
   }
 
   private async notify(id: string, type: 'PERFORM' | 'CANCEL', url: string): Promise<void> {
-    const { payme } = this.merchant.accounts();
+    const { merchant } = this.parts;
+    const { payme } = merchant.accounts();
     if (!payme) return;
     const query = new URL(url).searchParams;
     const fiscal_data = {
@@ -255,7 +248,7 @@ export class PaymeFiscal {
     const body = JSON.stringify({ method: 'SetFiscalData', params: { id, type, fiscal_data }, id: 1 });
     const authorization = basicAuthorization('Paycom', payme.key);
     for (let tries = 0; tries < 20; tries += 1) {
-      const answer = await this.merchant.call('payme', payme.url, body, { 'content-type': 'text/json', authorization });
+      const answer = await merchant.call('payme', payme.url, body, { 'content-type': 'text/json', authorization });
       if (answer?.body['result'] !== undefined) return;
       await new Promise((resolve) => setTimeout(resolve, 250));
     }

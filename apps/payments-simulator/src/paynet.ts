@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { basicAuthorization, isObject } from '#payments';
 import { callUntil, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, type SimPayment } from './money.js';
+import { idIn, type Paid } from './pages.js';
 import type { Parts } from './parts.js';
 
 const UNKNOWN_TRANSACTION = 203;
@@ -13,7 +14,7 @@ class PaynetDriver {
 
   constructor(private readonly parts: Parts) {}
 
-  async pay(ourRef: string, amountTiyin: number): Promise<{ paid: boolean; result: unknown }> {
+  async pay(ourRef: string, amountTiyin: number): Promise<Paid> {
     const serviceId = this.serviceId;
     const fields = { order_id: ourRef };
     // A customer at a terminal waits, and tries again.
@@ -55,18 +56,12 @@ class PaynetDriver {
     return answer;
   }
 
-  private get account() {
-    const { paynet } = this.parts.merchant.accounts();
-    if (!paynet) throw new Error('No Paynet account is set up.');
-    return paynet;
-  }
-
   private get serviceId(): number {
-    return Number(this.account.service_id);
+    return Number(this.parts.merchant.account('paynet').service_id);
   }
 
   private call(method: string, params: unknown): Promise<MerchantAnswer | null> {
-    const { url, login, password } = this.account;
+    const { url, login, password } = this.parts.merchant.account('paynet');
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
     const headers = { 'content-type': 'application/json', authorization: basicAuthorization(login, password) };
     return this.parts.merchant.call('paynet', url, body, headers);
@@ -86,5 +81,5 @@ export function addPaynet(server: FastifyInstance, parts: Parts): void {
     const { ref, amount } = request.params as { ref: string; amount: string };
     return driver.pay(ref, Number(amount));
   });
-  server.post('/paynet/cancel/:id', (request) => driver.cancel(Number((request.params as { id: string }).id)));
+  server.post('/paynet/cancel/:id', (request) => driver.cancel(Number(idIn(request))));
 }

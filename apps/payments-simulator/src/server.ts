@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { somToTiyin } from '#payments';
 import { NO_ACCOUNTS, type MerchantAccounts } from './accounts.js';
 import { addAtmos } from './atmos.js';
@@ -8,7 +8,7 @@ import { Money, type SimMoneyEdit } from './money.js';
 import { addMulticard, MulticardBook } from './multicard.js';
 import { Merchant } from './merchant-call.js';
 import { observeCalls, type Observe } from './observe.js';
-import { html, invoicesPage, payPage, resultPage } from './pages.js';
+import { addPayPage, html, idIn, invoicesPage } from './pages.js';
 import { addOcto } from './octo.js';
 import { addPaynet } from './paynet.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
@@ -49,20 +49,20 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   const spoilt = strike(server, faults);
   observeCalls(server, observe, (request) => spoilt.has(request));
   const merchant = new Merchant(accounts, observe);
-  const fiscal = new PaymeFiscal(merchant, money, faults);
-  addPaymeSubscribe(server, { money, faults, fiscal });
+  const parts = { money, faults, merchant, ownUrl: () => addressOf(server) };
+  const fiscal = new PaymeFiscal(parts);
+  addPaymeSubscribe(server, parts, fiscal);
   const clickBook = new ClickBook(money);
   addClickMerchant(server, { book: clickBook, faults, money });
-  const cards = new MulticardBook(money, faults, merchant, () => addressOf(server));
+  const cards = new MulticardBook(parts);
   addMulticard(server, cards, faults);
-  const parts = { money, faults, merchant, ownUrl: () => addressOf(server) };
   addUzum(server, parts);
   addOcto(server, parts);
   addAtmos(server, parts);
   addPaynet(server, parts);
   addStripe(server, parts);
   addPages(server, {
-    payme: new PaymeDriver(merchant, money, faults, fiscal),
+    payme: new PaymeDriver(parts, fiscal),
     ...{ clickBook, click: new ClickDriver(merchant, clickBook, faults), cards },
   });
   server.post('/faults', (request, reply) => {
@@ -74,8 +74,9 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   server.get('/faults', () => ({ rules: faults.show(), open: faults.open, calls: merchant.open }));
   server.get('/payments', () => money.list());
   server.post('/payments/:id', (request, reply) => {
-    const { id } = request.params as { id: string };
-    return money.edit(id, request.body as SimMoneyEdit) ? money.list() : reply.code(404).send({ error: 'not found' });
+    return money.edit(idIn(request), request.body as SimMoneyEdit)
+      ? money.list()
+      : reply.code(404).send({ error: 'not found' });
   });
   server.get('/healthz', () => ({ status: 'ok' }));
   return server;
@@ -135,59 +136,58 @@ interface Drivers {
 }
 
 function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: Drivers): void {
-  const provider = (name: string, order: string, amountTiyin: number, action: string): string =>
-    payPage({ provider: name, order, amountTiyin, action });
-  server.get('/payme/:link', (request, reply) => {
-    const link = readPaymeLink((request.params as { link: string }).link);
-    return html(reply, provider('Payme', link.account, link.amountTiyin, request.url));
+  addPayPage(server, '/payme/:id', {
+    provider: 'Payme',
+    find: (request) => readPaymeLink(request),
+    pay: (request) => payme.pay(readPaymeLink(request)),
+    back: (request) => readPaymeLink(request).returnUrl,
   });
-  server.post('/payme/:link', async (request, reply) => {
-    const link = readPaymeLink((request.params as { link: string }).link);
-    const { paid, result } = await payme.pay(link);
-    return html(reply, resultPage(paid, result, link.returnUrl));
-  });
-  server.get('/click/pay', (request, reply) => {
-    const order = readClickLink(request.query as Record<string, string>);
-    return html(reply, provider('Click', order.ourRef, order.amountTiyin, request.url));
-  });
-  server.post('/click/pay', async (request, reply) => {
-    const query = request.query as Record<string, string>;
-    const { paid, result } = await click.pay(readClickLink(query));
-    return html(reply, resultPage(paid, result, query['return_url'] ?? null));
+  addPayPage(server, '/click/pay', {
+    provider: 'Click',
+    find: (request) => readClickLink(request),
+    pay: (request) => click.pay(readClickLink(request)),
+    back: (request) => readClickLink(request).returnUrl,
   });
   // What a customer sees on the phone.
   server.get('/', (_request, reply) => html(reply, invoicesPage([...clickBook.invoices])));
-  server.get('/click/invoice/:order', (request, reply) => {
-    const { order } = request.params as { order: string };
-    return html(reply, provider('Click', order, clickBook.invoices.get(order) ?? 0, request.url));
+  const invoiceOf = (request: FastifyRequest): { ourRef: string; amountTiyin: number } | undefined => {
+    const amountTiyin = clickBook.invoices.get(idIn(request));
+    return amountTiyin === undefined ? undefined : { ourRef: idIn(request), amountTiyin };
+  };
+  addPayPage(server, '/click/invoice/:id', {
+    provider: 'Click',
+    find: invoiceOf,
+    pay: async (request) => {
+      const invoice = invoiceOf(request);
+      if (!invoice) return { paid: false, result: 'no such invoice' };
+      const done = await click.pay(invoice);
+      if (done.paid) clickBook.invoices.delete(invoice.ourRef);
+      return done;
+    },
   });
-  server.post('/click/invoice/:order', async (request, reply) => {
-    const { order } = request.params as { order: string };
-    const amountTiyin = clickBook.invoices.get(order);
-    if (amountTiyin === undefined) return html(reply, resultPage(false, 'no such invoice', null));
-    const { paid, result } = await click.pay({ ourRef: order, amountTiyin });
-    if (paid) clickBook.invoices.delete(order);
-    return html(reply, resultPage(paid, result, null));
-  });
-  server.get('/multicard/checkout/:id', (request, reply) => {
-    const card = cards.find((request.params as { id: string }).id);
-    if (!card) return reply.code(404).send('no such invoice');
-    return html(reply, provider('Multicard', card.payment.ourRef, card.payment.amountTiyin, request.url));
-  });
-  server.post('/multicard/checkout/:id', async (request, reply) => {
-    const { paid, result } = await cards.payInvoice((request.params as { id: string }).id);
-    return html(reply, resultPage(paid, result, null));
+  addPayPage(server, '/multicard/checkout/:id', {
+    provider: 'Multicard',
+    find: (request) => cards.find(idIn(request))?.payment,
+    pay: (request) => cards.payInvoice(idIn(request)),
   });
 }
 
-function readPaymeLink(link: string): { account: string; amountTiyin: number; returnUrl: string | null } {
-  const pairs = Buffer.from(link, 'base64').toString('utf8').split(';');
+interface Link {
+  ourRef: string;
+  amountTiyin: number;
+  returnUrl: string | null;
+}
+
+function readPaymeLink(request: FastifyRequest): Link {
+  const pairs = Buffer.from(idIn(request), 'base64').toString('utf8').split(';');
   const at = (prefix: string): string | undefined =>
     pairs.find((pair) => pair.startsWith(prefix))?.replace(/^[^=]*=/, '');
-  return { account: at('ac.') ?? '', amountTiyin: Number(at('a=') ?? 0), returnUrl: at('c=') ?? null };
+  return { ourRef: at('ac.') ?? '', amountTiyin: Number(at('a=') ?? 0), returnUrl: at('c=') ?? null };
 }
 
-function readClickLink(query: Record<string, string>): { ourRef: string; amountTiyin: number } {
+function readClickLink(request: FastifyRequest): Link {
+  const query = request.query as Record<string, string>;
   const amount = somToTiyin(query['amount'] ?? '');
-  return { ourRef: query['transaction_param'] ?? '', amountTiyin: amount.kind === 'ok' ? amount.tiyin : 0 };
+  const amountTiyin = amount.kind === 'ok' ? amount.tiyin : 0;
+  return { ourRef: query['transaction_param'] ?? '', amountTiyin, returnUrl: query['return_url'] ?? null };
 }

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LATE_MS } from './faults.js';
 import { capture, giveBackPart, hold, type SimPayment } from './money.js';
-import { html, payPage, resultPage } from './pages.js';
+import { addPayPage, idIn, type Paid } from './pages.js';
 import type { Parts } from './parts.js';
 
 type Fields = Readonly<Record<string, string>>;
@@ -143,7 +143,7 @@ class StripeBook {
 
   refund(fields: Fields): Answer {
     const intent = this.find(fields['payment_intent'] ?? '');
-    if (!intent) return failure(404, { type: 'invalid_request_error', code: 'resource_missing' });
+    if (!intent) return MISSING;
     const { payment } = intent;
     const amount = Number(fields['amount'] ?? payment.amountTiyin);
     if (this.parts.faults.draw(['refuse_refund'])) return invalid('charge_disputed', 'The charge is disputed');
@@ -165,7 +165,7 @@ class StripeBook {
   /** The most recent ones first. */
   refundsOf({ payment_intent: id = '', limit = '10', starting_after: after }: Fields): Answer {
     const intent = this.find(id);
-    if (!intent) return failure(404, { type: 'invalid_request_error', code: 'resource_missing' });
+    if (!intent) return MISSING;
     settleAtCabinet(intent);
     const all = intent.refunds.toReversed();
     const from = after === undefined ? 0 : all.findIndex((refund) => refund.id === after) + 1;
@@ -176,7 +176,7 @@ class StripeBook {
   }
 
   /** The customer on the page of the bank. */
-  pay(id: string): { paid: boolean; result: unknown } {
+  pay(id: string): Paid {
     const intent = this.find(id);
     if (intent?.payment.status !== 'reserved') return { paid: false, result: 'not payable' };
     const isDeclined = this.parts.faults.draw(['decline']) !== null;
@@ -314,63 +314,69 @@ function invalid(code: string, message: string): Answer {
   return failure(400, { type: 'invalid_request_error', code, message });
 }
 
+const MISSING = failure(404, { type: 'invalid_request_error', code: 'resource_missing' });
+
 export function addStripe(server: FastifyInstance, parts: Parts): void {
   const book = new StripeBook(parts);
-  const send = (reply: FastifyReply, { status, body }: Answer): FastifyReply => reply.code(status).send(body);
   const fieldsOf = (request: FastifyRequest): Fields => request.body as Fields;
-  const isKeyed = (request: FastifyRequest): boolean => /^(Bearer|Basic) ./.test(request.headers.authorization ?? '');
   // An account that names none is answered in whatever version it once began with: no caller should depend on that.
   server.addHook('onRequest', async (request, reply) => {
     const isCall = request.url.startsWith('/stripe/v1/');
     if (isCall && request.headers['stripe-version'] !== VERSION)
       await send(reply, invalid('invalid_version', `Stripe-Version has to be ${VERSION} here`));
   });
-  const withIntent = (request: FastifyRequest, reply: FastifyReply, act: (intent: Intent) => Answer): FastifyReply => {
-    if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
-    const intent = book.find((request.params as { id: string }).id);
-    if (!intent) return send(reply, failure(404, { type: 'invalid_request_error', code: 'resource_missing' }));
-    return send(reply, request.method === 'GET' ? act(intent) : book.keyed(request, () => act(intent)));
+  server.post(
+    '/stripe/v1/payment_intents',
+    once((fields) => book.create(fields)),
+  );
+  const intentPath = '/stripe/v1/payment_intents/:id';
+  server.get(
+    intentPath,
+    withIntent((intent) => book.shown(intent)),
+  );
+  for (const move of ['confirm', 'capture', 'cancel'] as const)
+    server.post(
+      `${intentPath}/${move}`,
+      withIntent((intent, fields) => book[move](intent, fields)),
+    );
+  server.post(
+    '/stripe/v1/refunds',
+    once((fields) => book.refund(fields)),
+  );
+  server.get(
+    '/stripe/v1/refunds',
+    answered((request) => book.refundsOf(request.query as Fields)),
+  );
+  addPayPage(server, '/stripe/3ds/:id', {
+    provider: 'The bank',
+    find: (request) => book.find(idIn(request))?.payment,
+    pay: (request) => book.pay(idIn(request)),
+  });
+
+  function once(act: (fields: Fields) => Answer): Route {
+    return answered((request) => book.keyed(request, () => act(fieldsOf(request))));
+  }
+
+  function withIntent(act: (intent: Intent, fields: Fields) => Answer): Route {
+    return answered((request) => {
+      const intent = book.find(idIn(request));
+      if (!intent) return MISSING;
+      const acted = (): Answer => act(intent, fieldsOf(request));
+      return request.method === 'GET' ? acted() : book.keyed(request, acted);
+    });
+  }
+}
+
+type Route = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+/** A caller without a key is answered nothing else. */
+function answered(act: (request: FastifyRequest) => Answer): Route {
+  return (request, reply) => {
+    const isKeyed = /^(Bearer|Basic) ./.test(request.headers.authorization ?? '');
+    return send(reply, isKeyed ? act(request) : failure(401, { type: 'invalid_request_error' }));
   };
-  server.post('/stripe/v1/payment_intents', (request, reply) => {
-    if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
-    return send(
-      reply,
-      book.keyed(request, () => book.create(fieldsOf(request))),
-    );
-  });
-  server.get('/stripe/v1/payment_intents/:id', (request, reply) =>
-    withIntent(request, reply, (intent) => book.shown(intent)),
-  );
-  server.post('/stripe/v1/payment_intents/:id/confirm', (request, reply) =>
-    withIntent(request, reply, (intent) => book.confirm(intent, fieldsOf(request))),
-  );
-  server.post('/stripe/v1/payment_intents/:id/capture', (request, reply) =>
-    withIntent(request, reply, (intent) => book.capture(intent, fieldsOf(request))),
-  );
-  server.post('/stripe/v1/payment_intents/:id/cancel', (request, reply) =>
-    withIntent(request, reply, (intent) => book.cancel(intent)),
-  );
-  server.post('/stripe/v1/refunds', (request, reply) => {
-    if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
-    return send(
-      reply,
-      book.keyed(request, () => book.refund(fieldsOf(request))),
-    );
-  });
-  server.get('/stripe/v1/refunds', (request, reply) =>
-    send(
-      reply,
-      isKeyed(request) ? book.refundsOf(request.query as Fields) : failure(401, { type: 'invalid_request_error' }),
-    ),
-  );
-  server.get('/stripe/3ds/:id', (request, reply) => {
-    const intent = book.find((request.params as { id: string }).id);
-    if (!intent) return reply.code(404).send('no such payment');
-    const { ourRef: order, amountTiyin } = intent.payment;
-    return html(reply, payPage({ provider: 'The bank', order, amountTiyin, action: request.url }));
-  });
-  server.post('/stripe/3ds/:id', (request, reply) => {
-    const { paid, result } = book.pay((request.params as { id: string }).id);
-    return html(reply, resultPage(paid, result, null));
-  });
+}
+
+function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
+  return reply.code(status).send(body);
 }

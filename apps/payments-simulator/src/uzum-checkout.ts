@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { capture, giveBack, giveBackPart, hold, type SimPayment } from './money.js';
+import type { Paid } from './pages.js';
 import type { Parts } from './parts.js';
 
 type Body = Record<string, unknown>;
@@ -99,7 +100,7 @@ export class UzumCheckoutBook {
   }
 
   /** The customer on the page; afterwards the merchant is notified, as often and in whatever order. */
-  async payOnPage(id: string): Promise<{ paid: boolean; result: unknown }> {
+  async payOnPage(id: string): Promise<Paid> {
     const order = this.find(id);
     if (!order) return { paid: false, result: 'no such order' };
     const { faults } = this.parts;
@@ -118,8 +119,7 @@ export class UzumCheckoutBook {
     if (!uzum) return;
     const { payment, orderNumber } = order;
     const body = { orderId: payment.id, operationState, operationType, cardType: 2, orderNumber, rrn: '123456789012' };
-    const headers = { 'content-type': 'application/json' };
-    await this.parts.merchant.call('uzum', uzum.url, JSON.stringify(body), headers);
+    await this.parts.merchant.call('uzum', uzum.url, JSON.stringify(body));
   }
 
   private take(order: Order): void {
@@ -129,11 +129,10 @@ export class UzumCheckoutBook {
   }
 
   private finish(operation: Operation, act: () => void): void {
-    const end = (): void => {
+    this.parts.faults.perhapsLate(() => {
       act();
       operation.state = 'SUCCESS';
-    };
-    this.parts.faults.perhapsLate(end);
+    });
   }
 }
 
@@ -159,9 +158,8 @@ function orderOf({ payment, orderNumber, operations }: Order): Body {
 
 function begin(order: Order, operationType: OperationType, merchantOperationId: string | null): Operation {
   const startAt = new Date().toISOString();
-  const operation: Operation = {
-    ...{ operationId: randomUUID(), merchantOperationId, startAt, operationType, state: 'IN_PROGRESS' },
-  };
+  const named = { operationId: randomUUID(), merchantOperationId };
+  const operation: Operation = { ...named, startAt, operationType, state: 'IN_PROGRESS' };
   order.operations.push(operation);
   return operation;
 }
@@ -177,10 +175,9 @@ function failure(errorCode: number, message: string): Body {
 const BASE = '/uzum/checkout/api/v1';
 
 export function addUzumCheckout(server: FastifyInstance, book: UzumCheckoutBook): void {
-  const orderOfRequest = (request: FastifyRequest): Order | undefined =>
-    book.find(String((request.body as Body)['orderId']));
+  const bodyOf = (request: FastifyRequest): Body => request.body as Body;
   const withOrder = (request: FastifyRequest, act: (order: Order) => Body): Body => {
-    const order = orderOfRequest(request);
+    const order = book.find(String(bodyOf(request)['orderId']));
     return order ? act(order) : failure(3005, 'Payment with the specified paymentId not found');
   };
   /** Whatever has a key is done once; clients that send none begin an operation with each call. */
@@ -191,7 +188,6 @@ export function addUzumCheckout(server: FastifyInstance, book: UzumCheckoutBook)
       const isKnown = key !== null && order.operations.some(({ merchantOperationId: id }) => id === key);
       return isKnown ? failure(3028, 'Operation already exists') : act(order, key);
     });
-  const bodyOf = (request: FastifyRequest): Body => request.body as Body;
   server.post(`${BASE}/payment/register`, (request) => book.register(bodyOf(request)));
   server.post(`${BASE}/payment/merchantPay`, (request) => once(request, (order, key) => book.pay(order, key)));
   server.post(`${BASE}/payment/getOrderStatus`, (request) => withOrder(request, (order) => done(orderOf(order))));

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Faults } from './faults.js';
+import { LATE_MS, type Faults } from './faults.js';
 import type { Money, SimDocument } from './money.js';
 
 interface ReceiptBody {
@@ -10,7 +10,6 @@ interface ReceiptBody {
 }
 
 const BASE = '/uzum/ofd/v2';
-const LATE_MS = 300;
 
 /** Uzum Fiscalization: one receipt per operation id, its link at once or a moment later (fault `late`). */
 export function addUzumOfd(server: FastifyInstance, { money, faults }: { money: Money; faults: Faults }): void {
