@@ -36,7 +36,6 @@ import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
 import { PROTOCOL_OF, type ProtocolOf, type ProviderProtocol } from './inbound/provider-protocol.js';
 import { TransactionCalls } from './inbound/transaction-calls.js';
-import { UnsignedHints } from './inbound/unsigned-hints.js';
 import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
@@ -126,7 +125,6 @@ import { SearchPayments } from './search-payments.js';
     MulticardCalls,
     TransactionCalls,
     HintReadings,
-    UnsignedHints,
     HintCalls,
     ProviderLogins,
     DefinedCalls,

@@ -165,14 +165,14 @@ export class ClickCalls implements ProviderProtocol {
     return attempt?.number ?? null;
   }
 
-  private async prepare(tx: Tx, { account, payment, command }: At, nowMs: number): Promise<number> {
-    const number = await this.rows.insertAttempt(tx, {
+  private async prepare(tx: Tx, { account, payment, command }: At, nowMs: number): Promise<number | null> {
+    const number = await this.rows.insertTransaction(tx, {
       ...{ accountId: account.id, id: command.clickTransId, paymentId: payment.id, isLive: false },
       ...{ providerTimeMs: nowMs, createTimeMs: nowMs, amountTiyin: Number(payment.amount_tiyin) },
       paymentNumber: command.clickPaydocId,
     });
     await this.rows.reserve(tx, payment, new Date(nowMs + PREPARED_MS));
-    return Number(number);
+    return number === null ? null : Number(number);
   }
 
   /** The customer may try again; what another attempt has begun goes on. */

@@ -1,16 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Hint, HintProtocol, InboundAnswer } from '#payments';
-import type { Logger } from '#runtime';
+import { FairSlots, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
-import { reader } from '../accounts/account-settings.js';
+import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { HintReadings, MAX_HINT_BYTES } from './hint-readings.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { ProviderRequest } from './provider-protocol.js';
-import { UnsignedHints } from './unsigned-hints.js';
 
 /** A payment has some ten calls. Whatever is replayed beyond this is followed, and not kept once more. */
 const MAX_KEPT = 100;
+
+/** Of the database for unsigned hints, in one process and divided among merchants. */
+const LOOKUPS = { total: 4, perKey: 2, waitingPerKey: 16, waiting: 64 };
+
+/** What can be answered to a hint. */
+interface Answers {
+  taken: InboundAnswer;
+  /** The provider is to call again. */
+  failure: InboundAnswer;
+}
 
 /**
  * Calls of providers that only say that something changed there. However well one is signed, what it says of the money is not
@@ -19,10 +28,11 @@ const MAX_KEPT = 100;
  */
 @Injectable()
 export class HintCalls {
+  private readonly lookups = new FairSlots(LOOKUPS);
+
   constructor(
     private readonly rows: InboundRepository,
     private readonly readings: HintReadings,
-    private readonly unsigned: UnsignedHints,
     private readonly extraCharges: ExtraChargesRepository,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -31,9 +41,9 @@ export class HintCalls {
     const reading = protocol.read(request, reader(account));
     if (reading.kind === 'fault') return reading.answer;
     const { hint, answer } = reading;
-    if (!protocol.isSigned)
-      return this.unsigned.answer(account, { hint, body: request.body }, { taken: answer, failure: protocol.failure });
-    if (Buffer.byteLength(request.body) > MAX_HINT_BYTES.signed) return { status: 413, body: {} };
+    const mostBytes = MAX_HINT_BYTES[protocol.isSigned ? 'signed' : 'unsigned'];
+    if (Buffer.byteLength(request.body) > mostBytes) return { status: 413, body: {} };
+    if (!protocol.isSigned) return this.answerUnsigned(account, hint, { taken: answer, failure: protocol.failure });
     const payment = await this.rows.inTransaction(async (tx) => {
       const found = await this.find(tx, account.id, hint);
       if (!found) return null;
@@ -49,6 +59,28 @@ export class HintCalls {
     // What has ended here may have changed there.
     if (payment) await this.readings.follow({ ...payment, merchantId: account.merchantId }, true);
     return answer;
+  }
+
+  /**
+   * A hint that proves nothing of its caller. Nothing of it is stored, and no flood of them, for one order or for many, can take
+   * connections, sockets or the provider's patience from others: finding an order and reading its status have bounded places
+   * divided among merchants, and one payment is read at most once in five seconds.
+   */
+  private async answerUnsigned(
+    { id: accountId, merchantId }: OpenAccount,
+    hint: Hint,
+    { taken, failure }: Answers,
+  ): Promise<InboundAnswer> {
+    const release = await this.lookups.take(merchantId);
+    if (!release) return failure;
+    try {
+      const payment = await this.rows.findHinted(accountId, hint);
+      if (payment && !payment.is_covered)
+        await this.readings.follow({ id: payment.id, merchantId, state: payment.state }, false);
+      return taken;
+    } finally {
+      release();
+    }
   }
 
   /** By the provider's own id, which every signature covers; what it does not know of ours, by ours. */

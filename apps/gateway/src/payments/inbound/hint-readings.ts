@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { SalesDatabase } from '#database';
 import type { PaymentState } from '#payments';
 import { FairSlots, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
-import { InboundRepository } from './inbound.repository.js';
+import { makeDueWithin, takeHintTurn } from '../repository/payment-writes.js';
 
 /** Bodies of hints are small; a larger one is padding. Signed ones may hold the whole payment. */
 export const MAX_HINT_BYTES = { unsigned: 8 * 1024, signed: 32 * 1024 };
@@ -33,7 +34,7 @@ export class HintReadings {
   private readonly readings = new FairSlots(READINGS);
 
   constructor(
-    private readonly rows: InboundRepository,
+    private readonly prisma: SalesDatabase,
     private readonly worker: PaymentWorker,
     private readonly comparing: ComparePayments,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -41,10 +42,10 @@ export class HintReadings {
 
   /** @param isProven the provider is known to have said so: what else its payment waits for is tried as well */
   async follow({ id, merchantId, state }: HintedPayment, isProven: boolean): Promise<void> {
-    const inMs = await this.rows.hintTurn(id);
+    const inMs = await takeHintTurn(this.prisma, id);
     if (inMs === null) return;
     const isReadNext = READ_NEXT.has(state);
-    if (isReadNext) await this.rows.dueWithin(id, inMs);
+    if (isReadNext) await makeDueWithin(this.prisma, id, inMs);
     // What has ended is left to the comparison; of a hold that its provider has released the capture finds that out.
     if (inMs > 0) return;
     const release = this.readings.tryTake(merchantId);

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
 import { isId, type ReceiptStatus } from '#fiscal-domain';
-import { archivedPaymentsWithin, cancelUnpaidWithin, releaseReceiptWithin } from '#ledger';
+import { cancelUnpaidWithin, releaseReceiptWithin } from '#ledger';
 import type { InboundTransaction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { MAX_CUSTOMER_MS } from '../../settings.js';
+import { readWholeTime } from '../missing-payment.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
-import { makeDueWithin, takeHintTurn } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 import { ALL_RECEIPTS, FURTHER_RECEIPTS, receiptsOf, type FurtherReceipt } from '../several-receipts.js';
 
@@ -68,7 +68,7 @@ interface FiscalOf {
   fiscal_sign: string | null;
 }
 
-export interface NewTransaction {
+interface NewTransaction {
   accountId: string;
   id: string;
   paymentId: string;
@@ -76,6 +76,8 @@ export interface NewTransaction {
   providerTimeMs: number;
   createTimeMs: number;
   isLive: boolean;
+  /** Click's. */
+  paymentNumber?: string;
 }
 
 /** Some 15 MB of an answer, within the two seconds that Payme waits. */
@@ -155,15 +157,6 @@ export class InboundRepository {
     return row && (ourRef === null || ourRef === row.id) ? row : null;
   }
 
-  /**
-   * When its status may be read because of a hint: at once, or with the next turn; null: a turn that is still to come covers this hint.
-   * The row holds it, so all gateways together keep the pace; what has ended is compared with its provider once more after the turn.
-   * @returns milliseconds from now
-   */
-  hintTurn(paymentId: string): Promise<number | null> {
-    return takeHintTurn(this.prisma, paymentId);
-  }
-
   /** How many of its provider's calls are kept, as far as that is asked. */
   async keptOf(tx: Tx, paymentId: string, upTo: number): Promise<number> {
     const [row] = await tx.$queryRaw<{ kept: number }[]>`
@@ -175,34 +168,23 @@ export class InboundRepository {
     return row?.kept ?? 0;
   }
 
-  /** Not later than so: a worker reads it then, if none is at it. */
-  dueWithin(paymentId: string, ms: number): Promise<void> {
-    return makeDueWithin(this.prisma, paymentId, ms);
-  }
-
   async hasLive(tx: Tx, paymentId: string): Promise<boolean> {
     const rows = await tx.$queryRaw<unknown[]>`
       SELECT FROM provider_transactions WHERE payment_id = ${paymentId} AND is_live`;
     return rows.length > 0;
   }
 
-  async insertTransaction(tx: Tx, row: NewTransaction): Promise<void> {
-    await tx.$executeRaw`
-      INSERT INTO provider_transactions (account_id, id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms)
-      VALUES (${row.accountId}, ${row.id}, ${row.paymentId}, 1, ${row.isLive}, ${row.amountTiyin}::bigint,
-              ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint)`;
-  }
-
-  /** One more attempt of a customer's at Click, with a number of its own. */
-  async insertAttempt(tx: Tx, row: NewTransaction & { paymentNumber: string }): Promise<bigint> {
-    const [made] = await tx.$queryRaw<{ attempt_number: bigint }[]>`
+  /** @returns the number of a customer's attempt at Click, where Click names the payment by one of its own */
+  async insertTransaction(tx: Tx, row: NewTransaction): Promise<bigint | null> {
+    const { paymentNumber = null } = row;
+    const attempt = paymentNumber === null ? Prisma.sql`NULL` : Prisma.sql`nextval('click_attempt_seq')`;
+    const [made] = await tx.$queryRaw<{ attempt_number: bigint | null }[]>`
       INSERT INTO provider_transactions (account_id, id, payment_id, state, is_live, amount_tiyin, provider_time_ms,
                                          create_time_ms, attempt_number, payment_number)
       VALUES (${row.accountId}, ${row.id}, ${row.paymentId}, 1, ${row.isLive}, ${row.amountTiyin}::bigint,
-              ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint, nextval('click_attempt_seq'), ${row.paymentNumber})
+              ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint, ${attempt}, ${paymentNumber})
       RETURNING attempt_number`;
-    if (!made) throw new Error('the attempt was not written');
-    return made.attempt_number;
+    return made?.attempt_number ?? null;
   }
 
   /** Others of this payment that may still be paid, or the one that has paid. */
@@ -272,23 +254,16 @@ export class InboundRepository {
   }
 
   /**
-   * @throws Error where it would be longer than `MAX_STATEMENT`, or payments of its time have left for the archive: one that is cut off would
+   * @throws Error where it would be longer than `MAX_STATEMENT`, a Problem where payments of its time have left for the archive: one that is cut off would
    * pass for the truth
    */
   async statement(accountId: string, fromMs: number, toMs: number): Promise<InboundTransaction[]> {
-    await this.expectAllHere(accountId, fromMs, toMs);
-    const rows = await this.transactionsWithin(accountId, fromMs, toMs);
-    await this.expectAllHere(accountId, fromMs, toMs);
-    if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
-    return rows.map(transactionOf);
-  }
-
-  private async expectAllHere(accountId: string, fromMs: number, toMs: number): Promise<void> {
     const timeOf = (ms: number): Date => new Date(Math.min(Math.max(ms, 0), Date.now()));
     const [from, to] = [timeOf(fromMs - STATEMENT_MARGIN_MS), timeOf(toMs + STATEMENT_MARGIN_MS)];
     const span = { of: 'account_id', id: accountId, by: 'created_at', from, to } as const;
-    if ((await archivedPaymentsWithin(this.prisma, span)) !== null)
-      throw new Error('payments of the time of a statement have left for the archive');
+    const rows = await readWholeTime(this.prisma, span, () => this.transactionsWithin(accountId, fromMs, toMs));
+    if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
+    return rows.map(transactionOf);
   }
 
   private transactionsWithin(accountId: string, fromMs: number, toMs: number): Promise<TransactionRow[]> {

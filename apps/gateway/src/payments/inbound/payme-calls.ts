@@ -34,10 +34,18 @@ import { makeDue, noteHint } from '../repository/payment-writes.js';
 
 type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetFiscalData' }>;
 
-interface PaymeAsked {
-  command: TransactionCommand;
+/** A command that may change anything names the transaction. */
+type ChangingCommand = Exclude<TransactionCommand, { method: 'CheckPerformTransaction' }>;
+
+interface PaymeAsked<Command = TransactionCommand> {
+  command: Command;
   call: ProviderRequest;
   accountField: string;
+}
+
+interface At {
+  account: OpenAccount;
+  payment: LockedPayment;
 }
 
 /** Payme's Merchant API: always HTTP 200, each call decided by what is stored and written at once with its answer. */
@@ -100,7 +108,8 @@ export class PaymeCalls implements ProviderProtocol {
       reference: named !== null && isId('pay', named) ? named : null,
     });
     const made = decideOn(asked, found);
-    if (made.change) return (await this.tryGrouped(asked, found, made)) ?? this.decideLocked(asked);
+    if (made.change && 'id' in command)
+      return (await this.tryGrouped(asked, found, made)) ?? this.decideLocked({ ...asked, command });
     if (command.method === 'CheckPerformTransaction' && found.payment && 'result' in made.answer)
       this.memory.keepOrder(accountId, found.payment);
     return made.answer;
@@ -139,23 +148,22 @@ export class PaymeCalls implements ProviderProtocol {
     return this.groups.perform({ ...which, receiptId: payment.receipt_id, performTimeMs: change.atMs, extraInfo });
   }
 
-  private async decideLocked(asked: PaymeAsked): Promise<PaymeDecision['answer']> {
+  private async decideLocked(asked: PaymeAsked<ChangingCommand>): Promise<PaymeDecision['answer']> {
     const { command, call } = asked;
     const { account } = call;
     const { answer, performed, hinted } = await this.rows.inTransaction(async (tx) => {
-      const isCheck = command.method === 'CheckPerformTransaction';
-      const before = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
+      const before = await this.rows.findTransaction(tx, account.id, command.id);
       const reference = 'account' in command ? command.account : null;
       const payment = await this.rows.lock(tx, account.id, before?.payment_id ?? reference);
       // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
-      const known = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
+      const known = await this.rows.findTransaction(tx, account.id, command.id);
       const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
       const made = decideOn(asked, { payment, transaction: known, hasLive });
       if (!made.change || !payment) return { answer: made.answer, performed: null, hinted: null };
       await this.write(tx, { account, payment, command, change: made.change });
       await this.rows.keep(tx, {
         ...{ accountId: account.id, address: call.address, body: call.request.body, answer: made.answer },
-        ...{ operation: command.method, providerRef: 'id' in command ? command.id : null, paymentId: payment.id },
+        ...{ operation: command.method, providerRef: command.id, paymentId: payment.id },
         amountTiyin: Number(payment.amount_tiyin),
       });
       const isPerformed = made.change.kind === 'perform' && drives(payment);
@@ -172,17 +180,12 @@ export class PaymeCalls implements ProviderProtocol {
     for (const { id, device_id: deviceId } of receiptsOf(payment)) if (deviceId !== null) this.lanes.ring(deviceId, id);
   }
 
-  private async write(
-    tx: Tx,
-    at: { account: OpenAccount; payment: LockedPayment; command: TransactionCommand; change: PaymeChange },
-  ): Promise<void> {
+  private async write(tx: Tx, at: At & { command: ChangingCommand; change: PaymeChange }): Promise<void> {
     const { account, payment, command, change } = at;
-    if (!('id' in command)) return;
     const where = { accountId: account.id, id: command.id };
     switch (change.kind) {
       case 'create':
-        if (command.method === 'CreateTransaction')
-          await this.create(tx, payment, { ...where, ...command, createTimeMs: change.atMs });
+        if (command.method === 'CreateTransaction') await this.create(tx, at, command, change.atMs);
         return;
       case 'perform':
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: change.atMs, reason: null });
@@ -202,11 +205,11 @@ export class PaymeCalls implements ProviderProtocol {
 
   private async create(
     tx: Tx,
-    payment: LockedPayment,
-    made: { accountId: string; id: string; timeMs: number; amountTiyin: number; createTimeMs: number },
+    { account, payment }: At,
+    { id, timeMs: providerTimeMs, amountTiyin }: Extract<PaymeCommand, { method: 'CreateTransaction' }>,
+    createTimeMs: number,
   ): Promise<void> {
-    const { accountId, id, timeMs: providerTimeMs, amountTiyin, createTimeMs } = made;
-    const row = { accountId, id, paymentId: payment.id, amountTiyin, providerTimeMs, createTimeMs };
+    const row = { accountId: account.id, id, paymentId: payment.id, amountTiyin, providerTimeMs, createTimeMs };
     await this.rows.insertTransaction(tx, { ...row, isLive: true });
     if (drives(payment)) await this.rows.reserve(tx, payment, new Date(providerTimeMs + PAYME_LIFETIME_MS));
   }

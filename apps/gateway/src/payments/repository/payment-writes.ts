@@ -23,8 +23,9 @@ export async function makeDueWithin(tx: Statements, paymentId: string, ms: numbe
 const HINT_PAUSE_SECONDS = 5;
 
 /**
+ * When its status may be read because of a hint: at once, or with the next turn. The row holds it, so all gateways together keep the pace.
  * With the turn it is not compared any more: whatever becomes of the reading, the comparison reads it after the turn has come.
- * @returns in how many milliseconds its status is to be read because of a hint; null: a turn that is still to come covers it
+ * @returns in how many milliseconds from now; null: a turn that is still to come covers this hint
  */
 export async function takeHintTurn(tx: Statements, paymentId: string): Promise<number | null> {
   const [row] = await tx.$queryRaw<{ in_ms: number }[]>`
