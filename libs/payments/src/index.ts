@@ -12,6 +12,7 @@ export {
   type ProviderDocument,
   type WantedDocument,
 } from './fiscal.js';
+export { objectBody } from './inbound.js';
 export type {
   Hint,
   HintProtocol,

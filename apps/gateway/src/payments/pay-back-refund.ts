@@ -1,4 +1,4 @@
-import type { Prisma } from '#database';
+import { Prisma } from '#database';
 import { isWithoutMoney, type PaymentFlow, type PaymentState, type ProviderCode } from '#payments';
 import { Problem } from '#problems';
 import type { AcceptedRefund } from '../receipts/refunds/accepted-refund.js';
@@ -27,31 +27,19 @@ const TAKEN: ReadonlySet<PaymentState> = new Set(['captured', 'refunding', 'refu
  * @throws Problem 409 payment_not_settled, refund_by_provider; 422 partial_refund_unsupported
  */
 export async function payBackRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
-  const payment = await paymentOf(tx, refund);
-  if (payment && isOnItsWay(payment.state)) throw new Problem('payment_not_settled');
-  if (payment) await payBack(tx, payment, refund);
+  const payment = refund.salePaymentId === null ? null : await lockPaid(tx, refund.salePaymentId);
+  if (!payment || isWithoutMoney(payment.state)) return;
+  if (!TAKEN.has(payment.state)) throw new Problem('payment_not_settled');
+  await payBack(tx, payment, refund);
 }
 
 /** The same for the saga, which refunds a receipt because its money is not to be had, and releases it only then. */
 export async function payBackOwnRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
-  const payment = await paymentOf(tx, refund);
-  if (payment) await payBack(tx, payment, refund);
-}
-
-/** Neither taken, nor known to be gone. */
-function isOnItsWay(state: PaymentState): boolean {
-  return !TAKEN.has(state) && !isWithoutMoney(state);
-}
-
-async function paymentOf(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<PaidSale | null> {
-  if (refund.salePaymentId === null) return null;
-  const payment = await lockPaid(tx, refund.salePaymentId);
-  if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
-  return payment;
+  const payment = refund.salePaymentId === null ? null : await lockPaid(tx, refund.salePaymentId);
+  if (payment && TAKEN.has(payment.state)) await payBack(tx, payment, refund);
 }
 
 async function payBack(tx: Prisma.TransactionClient, payment: PaidSale, refund: AcceptedRefund): Promise<void> {
-  if (!TAKEN.has(payment.state)) return;
   const amountTiyin = refund.document.totalTiyin;
   refuseUnlessPossible(payment, amountTiyin);
   if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
@@ -70,7 +58,6 @@ async function payBack(tx: Prisma.TransactionClient, payment: PaidSale, refund: 
  */
 export async function payBackWhole(tx: Prisma.TransactionClient, paymentId: string): Promise<void> {
   const payment = await lockPaid(tx, paymentId);
-  if (!payment) throw new Error(`payment ${paymentId} is missing`);
   if (!payment.has_further) throw new Problem('payment_of_one_receipt');
   const isUnderWay = payment.state === 'refunding' || payment.state === 'refund_unknown';
   if (isUnderWay || isWithoutMoney(payment.state)) return;
@@ -83,14 +70,19 @@ export async function payBackWhole(tx: Prisma.TransactionClient, paymentId: stri
   await askWholeBack(tx, payment.id);
 }
 
-async function lockPaid(tx: Prisma.TransactionClient, paymentId: string): Promise<PaidSale | undefined> {
+async function lockPaid(tx: Prisma.TransactionClient, paymentId: string): Promise<PaidSale> {
   const [payment] = await tx.$queryRaw<PaidSale[]>`
     SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values",
            p.merchant_id AS "merchantId", p.further_receipts <> '{}' AS has_further
       FROM payments p JOIN provider_accounts a ON a.id = p.account_id
      WHERE p.id = ${paymentId} FOR UPDATE OF p`;
+  if (!payment) throw new Error(`payment ${paymentId} is missing`);
   return payment;
 }
+
+/** A refund f whose receipt b it waits for, and that has not come to nothing. */
+const IS_WAITING = Prisma.sql`
+  (f.state = 'waiting' AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled')`;
 
 /** Sums that are to go back and are not: of one receipt's refund, or all that was left. */
 async function openOf(tx: Prisma.TransactionClient, paymentId: string): Promise<{ whole: number; parts: number }> {
@@ -99,8 +91,7 @@ async function openOf(tx: Prisma.TransactionClient, paymentId: string): Promise<
            count(*) FILTER (WHERE f.receipt_id IS NOT NULL)::int4 AS parts
       FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
      WHERE f.payment_id = ${paymentId}
-       AND (f.state = 'requested'
-            OR (f.state = 'waiting' AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled'))`;
+       AND (f.state = 'requested' OR ${IS_WAITING})`;
   return row ?? { whole: 0, parts: 0 };
 }
 
@@ -110,8 +101,7 @@ async function promisedOf(tx: Prisma.TransactionClient, paymentId: string): Prom
     SELECT coalesce(sum(f.amount_tiyin), 0)::int8 AS promised
       FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
      WHERE f.payment_id = ${paymentId}
-       AND (f.state IN ('requested', 'done')
-            OR (f.state = 'waiting' AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled'))`;
+       AND (f.state IN ('requested', 'done') OR ${IS_WAITING})`;
   return row?.promised ?? 0n;
 }
 

@@ -11,11 +11,11 @@ import {
   type NextAction,
   type PaymentProvider,
   type ProviderCapabilities,
+  type ProviderHosts,
 } from '#payments';
 import { isTestId } from '#fiscal-domain';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
-import type { ProviderHosts } from '#payments';
 import { reader, type OpenAccount } from './accounts/account-settings.js';
 import { EMULATED_CAPABILITIES } from './emulated/emulated-capabilities.js';
 import { EmulatedProvider } from './emulated/emulated-provider.js';

@@ -89,14 +89,7 @@ export class ResolvePayment {
     id: string,
     decision: { document: 'sale' | 'refund'; verification_url: string; reason: string },
   ): Promise<void> {
-    const claim = {
-      url: decision.verification_url,
-      terminalId: null,
-      receiptSeq: null,
-      fiscalSign: null,
-      compactTime: null,
-    };
-    const document = providerDocument(claim);
+    const document = providerDocument({ url: decision.verification_url });
     if (!document) {
       const detail = 'The link must name terminal, number, time and sign: t, r, c and s.';
       throw Problem.fromErrors([{ pointer: '/verification_url', code: 'invalid_format', detail }]);
@@ -109,11 +102,8 @@ export class ResolvePayment {
       if (row.fiscal_mode !== 'provider' || row.known)
         throw new Problem('payment_not_manual', `No document of the ${decision.document} is missing.`);
       await keepDocument(tx, id, decision.document, document);
-      const after = {
-        document: decision.document,
-        verification_url: decision.verification_url,
-        reason: decision.reason,
-      };
+      const { document: which, verification_url, reason } = decision;
+      const after = { document: which, verification_url, reason };
       return { result: undefined, action: 'payment.document', targetId: id, before: { document: null }, after };
     });
     await this.worker.process(id);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { isTestId } from '#fiscal-domain';
-import { DEFINITIONS, type CallOutcome, type PaymentRef } from '#payments';
+import { DEFINITIONS, objectBody, type CallOutcome, type PaymentRef } from '#payments';
 import { Problem } from '#problems';
 import { newIdOf, redact, scrubText } from '#runtime';
 import { notFound } from '../../http/own-id.js';
@@ -90,18 +90,8 @@ function resultOf(outcome: CallOutcome, last: SeenAnswer | null): AccountTestVie
   if (last.status >= 500 || isTooOften) return 'provider_error';
   // Answered, and yet not examined: the provider refused who asks.
   if (last.status === 401 || last.status === 403 || outcome.kind === 'unsent') return 'refused';
-  // What some say of a payment that they do not have reads like a failure.
-  return outcome.kind === 'unknown' && !isObjectText(last.text) ? 'provider_error' : 'answered';
-}
-
-function isObjectText(text: string): boolean {
-  try {
-    const parsed = JSON.parse(text) as unknown;
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-  } catch {
-    // No JSON: the words of another kind of server.
-    return false;
-  }
+  // What some say of a payment that they do not have reads like a failure; what is no JSON are the words of another kind of server.
+  return outcome.kind === 'unknown' && objectBody(last.text) === null ? 'provider_error' : 'answered';
 }
 
 function answerText({ text }: SeenAnswer, account: OpenAccount): string {

@@ -27,6 +27,7 @@ import {
   SettlementRepository,
   type NewSettlement,
   type SettlementRow,
+  type TakenPayment,
 } from './settlement.repository.js';
 
 export interface SentRegister {
@@ -89,7 +90,7 @@ export class CompareRegister {
     const { merchantId, accountId, period, format } = sent;
     const days = new SettlementDays(period);
     const found = new FoundDifferences(days);
-    const { rules } = await this.routing.find(merchantId).then((view) => ({ rules: view }));
+    const rules = await this.routing.find(merchantId);
     for (const { number, reason } of register.unreadable) found.add(unreadable(number, reason));
     const named = new NamedPayments();
     for (let at = 0; at < register.entries.length; at += AT_ONCE) {
@@ -194,13 +195,7 @@ function hasCost({ cost_basis_points: points, cost_fixed: fixed }: ProviderRules
   return points !== undefined || fixed !== undefined;
 }
 
-function missing(payment: {
-  id: string;
-  receipt_id: string;
-  provider_ref: string | null;
-  amount_tiyin: bigint;
-  day: string;
-}): Difference {
+function missing(payment: TakenPayment): Difference {
   return {
     ...{ kind: 'missing', day: payment.day, paymentId: payment.id, receiptId: payment.receipt_id },
     ...{ providerRef: payment.provider_ref, row: null, oursTiyin: Number(payment.amount_tiyin), theirsTiyin: null },
