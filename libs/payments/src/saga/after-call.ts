@@ -4,19 +4,14 @@ import { canMovePayment, type PaymentState } from './payment-state.js';
 
 /** The state while a call is open: what a successor finds when the caller dies. Null: the call moves no money. */
 export function stateDuring(call: ProviderCall): PaymentState | null {
-  return DURING[call];
+  return DURING[call] ?? null;
 }
 
-const DURING: Readonly<Record<ProviderCall, PaymentState | null>> = {
-  prepare: null,
+const DURING: Readonly<Partial<Record<ProviderCall, PaymentState>>> = {
   authorize: 'authorizing',
   capture: 'capturing',
   void: 'voiding',
   refund: 'refunding',
-  attach_link: null,
-  read_status: null,
-  submit_lines: null,
-  fetch_document: null,
 };
 
 export interface AfterCall {
@@ -38,7 +33,8 @@ export interface AfterCall {
 export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
   switch (call) {
     case 'prepare':
-      return afterPrepare(after);
+      // Without an answer it is made again: alone it moves no money.
+      return after.outcome.kind === 'refused' ? 'declined' : after.before;
     case 'attach_link':
     case 'submit_lines':
     case 'fetch_document':
@@ -51,12 +47,6 @@ export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
     case 'refund':
       return afterMoneyCall(call, after);
   }
-}
-
-function afterPrepare({ before, outcome }: AfterCall): PaymentState {
-  // Without an answer it is made again: alone it moves no money.
-  if (outcome.kind === 'refused') return 'declined';
-  return before;
 }
 
 type MoneyCall = 'authorize' | 'capture' | 'void' | 'refund';
@@ -118,120 +108,75 @@ const AFTER_ANSWER: Readonly<Record<MoneyCall, (status: MoneyStatus, after: Afte
 function afterReading(after: AfterCall): PaymentState | null {
   if (after.outcome.kind !== 'status') return null;
   const { status } = after.outcome;
-  return status === 'manual' ? status : READ[groupOf(after.before)](status, after);
+  if (status === 'manual') return status;
+  if (after.before === 'refunding' || after.before === 'refund_unknown') return afterRefunding(status, after);
+  const read = READ[after.before];
+  return read?.once[status] ?? (after.isSettled ? read?.settled?.[status] : null) ?? null;
 }
 
-type Group = 'starting' | 'pending' | 'reserved' | 'capturing' | 'voiding' | 'refunding' | 'other';
+type Reading = Readonly<Partial<Record<MoneyStatus, PaymentState>>>;
 
-function groupOf(state: PaymentState): Group {
-  switch (state) {
-    case 'authorizing':
-    case 'authorize_unknown':
-      return 'starting';
-    case 'pending':
-    case 'reserved':
-      return state;
-    case 'capturing':
-    case 'capture_unknown':
-      return 'capturing';
-    case 'voiding':
-    case 'void_unknown':
-      return 'voiding';
-    case 'refunding':
-    case 'refund_unknown':
-      return 'refunding';
-    default:
-      return 'other';
-  }
+/** The state that a status leads to; what is named in neither says nothing yet. */
+interface Readings {
+  once: Reading;
+  /** As soon as nothing can be under way any more. */
+  settled?: Reading;
 }
 
-/** The state that a status leads to, by what was under way; null: none yet. */
-const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => PaymentState | null>> = {
-  starting: (status, { isSettled }) => {
-    switch (status) {
-      case 'authorized':
-      case 'captured':
-      case 'declined':
-      case 'refunded':
-      case 'voided':
-        return status;
-      // Known there and nothing taken, long after: the request never reached the card.
-      case 'pending':
-      case 'not_found':
-        return isSettled ? 'declined' : null;
-      default:
-        return null;
-    }
+const STARTING: Readings = {
+  once: {
+    ...{ authorized: 'authorized', captured: 'captured', declined: 'declined' },
+    ...{ refunded: 'refunded', voided: 'voided' },
   },
-  pending: (status) => {
-    switch (status) {
-      case 'reserved':
-      case 'authorized':
-      case 'captured':
-      case 'declined':
-      case 'refunded':
-        return status;
-      case 'voided':
-        return 'cancelled';
-      default:
-        return null;
-    }
-  },
-  reserved: (status) => {
-    switch (status) {
-      case 'captured':
-      case 'refunded':
-      case 'voided':
-      case 'declined':
-        return status;
-      default:
-        return null;
-    }
-  },
-  capturing: (status) => {
-    switch (status) {
-      case 'captured':
-      case 'authorized':
-        return status;
-      case 'voided':
-      case 'refunded':
-        return 'voided';
-      case 'declined':
-        return 'capture_refused';
-      default:
-        return null;
-    }
-  },
-  voiding: (status, { isSettled }) => {
-    switch (status) {
-      case 'voided':
-      case 'refunded':
-      case 'declined':
-        return 'voided';
-      // Not released: it may be asked again once nothing can be under way any more.
-      case 'authorized':
-      case 'pending':
-        return isSettled ? status : null;
-      // Taken before it could be released: saga of money without a receipt.
-      case 'captured':
-        return isSettled ? 'captured' : null;
-      case 'not_found':
-        return isSettled ? 'voided' : null;
-      default:
-        return null;
-    }
-  },
-  refunding: (status, { isWholeRefund, isRefundSeen, isSettled }) => {
-    // "Given back" beside a sum that says otherwise: neither is taken for true, and the money is not sent twice.
-    if (isRefundSeen === false && status === 'refunded') return isSettled ? 'manual' : null;
-    // Some providers report what was given back as failed. All of it gone where a part was asked for: a person decides.
-    if (status === 'refunded' || status === 'voided' || status === 'declined')
-      return isWholeRefund ? 'refunded' : 'manual';
-    if (status !== 'captured') return null;
-    if (isRefundSeen === true) return isWholeRefund ? 'refunded' : 'captured';
-    if (!isSettled) return null;
-    // Only what is proven not to have happened may be asked for again.
-    return isRefundSeen === false ? 'captured' : 'manual';
-  },
-  other: () => null,
+  // Known there and nothing taken, long after: the request never reached the card.
+  settled: { pending: 'declined', not_found: 'declined' },
 };
+const CAPTURING: Readings = {
+  once: {
+    ...{ captured: 'captured', authorized: 'authorized', voided: 'voided', refunded: 'voided' },
+    declined: 'capture_refused',
+  },
+};
+const VOIDING: Readings = {
+  once: { voided: 'voided', refunded: 'voided', declined: 'voided' },
+  settled: {
+    // Not released: it may be asked again.
+    ...{ authorized: 'authorized', pending: 'pending' },
+    // Taken before it could be released: saga of money without a receipt.
+    captured: 'captured',
+    not_found: 'voided',
+  },
+};
+
+/** By what was under way; of any other state nothing is learned. */
+const READ: Readonly<Partial<Record<PaymentState, Readings>>> = {
+  authorizing: STARTING,
+  authorize_unknown: STARTING,
+  pending: {
+    once: {
+      ...{ reserved: 'reserved', authorized: 'authorized', captured: 'captured', declined: 'declined' },
+      ...{ refunded: 'refunded', voided: 'cancelled' },
+    },
+  },
+  reserved: { once: { captured: 'captured', refunded: 'refunded', voided: 'voided', declined: 'declined' } },
+  capturing: CAPTURING,
+  capture_unknown: CAPTURING,
+  voiding: VOIDING,
+  void_unknown: VOIDING,
+};
+
+function afterRefunding(
+  status: MoneyStatus,
+  { isWholeRefund, isRefundSeen, isSettled }: AfterCall,
+): PaymentState | null {
+  // "Given back" beside a sum that says otherwise: neither is taken for true, and the money is not sent twice.
+  if (isRefundSeen === false && status === 'refunded') return isSettled ? 'manual' : null;
+  // Some providers report what was given back as failed. All of it gone where a part was asked for: a person decides.
+  if (status === 'refunded' || status === 'voided' || status === 'declined')
+    return isWholeRefund ? 'refunded' : 'manual';
+  if (status !== 'captured') return null;
+  if (isRefundSeen === true) return isWholeRefund ? 'refunded' : 'captured';
+  if (!isSettled) return null;
+  // Only what is proven not to have happened may be asked for again.
+  return isRefundSeen === false ? 'captured' : 'manual';
+}
