@@ -5,7 +5,6 @@ export interface PaymeCheckout {
   accountField: string;
   account: string;
   amountTiyin: number;
-  language?: 'ru' | 'uz' | 'en';
   returnUrl: string | null;
 }
 
@@ -18,7 +17,6 @@ export function paymeCheckoutLink(checkout: PaymeCheckout): string {
     `m=${checkout.cashboxId}`,
     `ac.${checkout.accountField}=${checkout.account}`,
     `a=${String(checkout.amountTiyin)}`,
-    ...(checkout.language ? [`l=${checkout.language}`] : []),
     ...(checkout.returnUrl === null ? [] : [`c=${checkout.returnUrl}`]),
   ];
   const text = pairs.join(';');

@@ -32,49 +32,39 @@ export interface PaymeError {
   data: string | null;
 }
 
-const TEXTS = {
-  system: ['Внутренняя ошибка', 'Ichki xato', 'Internal error'],
-  parse: ['Тело запроса не JSON', 'So‘rov JSON emas', 'The body is not JSON'],
-  request: ['Неверный запрос', 'So‘rov noto‘g‘ri', 'Invalid request'],
-  method: ['Метод не найден', 'Metod topilmadi', 'Method not found'],
-  notPost: ['Нужен метод POST', 'POST metodi kerak', 'POST is needed'],
-  privilege: ['Недостаточно привилегий', 'Ruxsat yetarli emas', 'Insufficient privilege'],
-  amount: ['Неверная сумма', 'Summa noto‘g‘ri', 'Wrong amount'],
-  transaction: ['Транзакция не найдена', 'Tranzaksiya topilmadi', 'Transaction not found'],
+/** Code, and what it is called in Russian, Uzbek and English. */
+const FAULTS = {
+  system: [-32400, 'Внутренняя ошибка', 'Ichki xato', 'Internal error'],
+  parse: [-32700, 'Тело запроса не JSON', 'So‘rov JSON emas', 'The body is not JSON'],
+  request: [-32600, 'Неверный запрос', 'So‘rov noto‘g‘ri', 'Invalid request'],
+  method: [-32601, 'Метод не найден', 'Metod topilmadi', 'Method not found'],
+  notPost: [-32300, 'Нужен метод POST', 'POST metodi kerak', 'POST is needed'],
+  privilege: [-32504, 'Недостаточно привилегий', 'Ruxsat yetarli emas', 'Insufficient privilege'],
+  amount: [-31001, 'Неверная сумма', 'Summa noto‘g‘ri', 'Wrong amount'],
+  transaction: [-31003, 'Транзакция не найдена', 'Tranzaksiya topilmadi', 'Transaction not found'],
   delivered: [
+    -31007,
     'Заказ выполнен, отмена невозможна',
     'Buyurtma bajarilgan, bekor qilib bo‘lmaydi',
     'The order is complete and cannot be cancelled',
   ],
-  impossible: ['Невозможно выполнить операцию', 'Amalni bajarib bo‘lmaydi', 'The operation cannot be performed'],
-  account: ['Заказ не найден', 'Buyurtma topilmadi', 'Order not found'],
-  paid: ['Заказ уже оплачен', 'Buyurtma to‘langan', 'The order is already paid'],
-  fiscalReceipt: ['Чек не найден', 'Chek topilmadi', 'Receipt not found'],
-  params: ['Неверные параметры', 'Parametrlar noto‘g‘ri', 'Wrong parameters'],
+  impossible: [
+    -31008,
+    'Невозможно выполнить операцию',
+    'Amalni bajarib bo‘lmaydi',
+    'The operation cannot be performed',
+  ],
+  account: [-31050, 'Заказ не найден', 'Buyurtma topilmadi', 'Order not found'],
+  paid: [-31051, 'Заказ уже оплачен', 'Buyurtma to‘langan', 'The order is already paid'],
+  fiscalReceipt: [-32001, 'Чек не найден', 'Chek topilmadi', 'Receipt not found'],
+  params: [-32602, 'Неверные параметры', 'Parametrlar noto‘g‘ri', 'Wrong parameters'],
 } as const;
 
-const CODES = {
-  system: -32400,
-  parse: -32700,
-  request: -32600,
-  method: -32601,
-  notPost: -32300,
-  privilege: -32504,
-  amount: -31001,
-  transaction: -31003,
-  delivered: -31007,
-  impossible: -31008,
-  account: -31050,
-  paid: -31051,
-  fiscalReceipt: -32001,
-  params: -32602,
-} as const;
-
-export type PaymeFault = keyof typeof CODES;
+export type PaymeFault = keyof typeof FAULTS;
 
 export function paymeError(fault: PaymeFault, data: string | null = null): PaymeError {
-  const [ru, uz, en] = TEXTS[fault];
-  return { code: CODES[fault], message: { ru, uz, en }, data };
+  const [code, ru, uz, en] = FAULTS[fault];
+  return { code, message: { ru, uz, en }, data };
 }
 
 /** Exactly one of result and error, and the caller's own id. */

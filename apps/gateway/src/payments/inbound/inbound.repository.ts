@@ -52,6 +52,14 @@ export interface TransactionRow {
   attempt_number: bigint | null;
 }
 
+/** What a call of a provider's is about. */
+export interface FoundTransaction {
+  payment: LockedPayment | null;
+  transaction: TransactionRow | null;
+  /** A transaction of the payment is open, or has paid it. */
+  hasLive: boolean;
+}
+
 const TRANSACTION = Prisma.sql`
   id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms, cancel_time_ms, reason, attempt_number`;
 
@@ -122,6 +130,23 @@ export class InboundRepository {
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`${accountId}/${id}`}, 0))`;
   }
 
+  /** What a call is about, locked. @param reference our payment, where the call names it */
+  async lockFor(
+    tx: Tx,
+    accountId: string,
+    { id, reference }: { id: string | null; reference: string | null },
+  ): Promise<FoundTransaction> {
+    const before = id === null ? null : await this.findTransaction(tx, accountId, id);
+    const payment = await this.lock(tx, accountId, before?.payment_id ?? reference);
+    // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
+    const transaction = id === null ? null : await this.findTransaction(tx, accountId, id);
+    const live =
+      payment &&
+      (await tx.$queryRaw<unknown[]>`
+        SELECT FROM provider_transactions WHERE payment_id = ${payment.id} AND is_live`);
+    return { payment, transaction, hasLive: live !== null && live.length > 0 };
+  }
+
   async findTransaction(tx: Pick<Tx, '$queryRaw'>, accountId: string, id: string): Promise<TransactionRow | null> {
     const rows = await tx.$queryRaw<TransactionRow[]>`
       SELECT ${TRANSACTION} FROM provider_transactions
@@ -166,12 +191,6 @@ export class InboundRepository {
                  AND c.received_at >= (SELECT created_at - interval '1 day' FROM payments WHERE id = ${paymentId})
                LIMIT ${upTo}::int4) AS calls`;
     return row?.kept ?? 0;
-  }
-
-  async hasLive(tx: Tx, paymentId: string): Promise<boolean> {
-    const rows = await tx.$queryRaw<unknown[]>`
-      SELECT FROM provider_transactions WHERE payment_id = ${paymentId} AND is_live`;
-    return rows.length > 0;
   }
 
   /** @returns the number of a customer's attempt at Click, where Click names the payment by one of its own */

@@ -26,8 +26,16 @@ import { extraInfoOf } from '../extra-info.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { receiptsOf } from '../several-receipts.js';
 import { followHint } from './follow-call.js';
-import { InboundRepository, isOpen, isPaid, transactionOf, type LockedPayment, type Tx } from './inbound.repository.js';
-import { PaymeGroups, type PaymeFound } from './payme-groups.js';
+import {
+  InboundRepository,
+  isOpen,
+  isPaid,
+  transactionOf,
+  type FoundTransaction,
+  type LockedPayment,
+  type Tx,
+} from './inbound.repository.js';
+import { PaymeGroups } from './payme-groups.js';
 import { PaymeMemory } from './payme-memory.js';
 import type { ProviderProtocol, ProviderRequest } from './provider-protocol.js';
 import { makeDue, noteHint } from '../repository/payment-writes.js';
@@ -118,7 +126,7 @@ export class PaymeCalls implements ProviderProtocol {
   /** @returns null: nothing was written */
   private async tryGrouped(
     asked: PaymeAsked,
-    found: PaymeFound,
+    found: FoundTransaction,
     made: PaymeDecision,
   ): Promise<PaymeDecision['answer'] | null> {
     const { payment } = found;
@@ -152,13 +160,10 @@ export class PaymeCalls implements ProviderProtocol {
     const { command, call } = asked;
     const { account } = call;
     const { answer, performed, hinted } = await this.rows.inTransaction(async (tx) => {
-      const before = await this.rows.findTransaction(tx, account.id, command.id);
       const reference = 'account' in command ? command.account : null;
-      const payment = await this.rows.lock(tx, account.id, before?.payment_id ?? reference);
-      // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
-      const known = await this.rows.findTransaction(tx, account.id, command.id);
-      const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
-      const made = decideOn(asked, { payment, transaction: known, hasLive });
+      const found = await this.rows.lockFor(tx, account.id, { id: command.id, reference });
+      const { payment } = found;
+      const made = decideOn(asked, found);
       if (!made.change || !payment) return { answer: made.answer, performed: null, hinted: null };
       await this.write(tx, { account, payment, command, change: made.change });
       await this.rows.keep(tx, {
@@ -223,7 +228,7 @@ export class PaymeCalls implements ProviderProtocol {
 
 function decideOn(
   { command, call, accountField }: PaymeAsked,
-  { payment, transaction, hasLive }: PaymeFound,
+  { payment, transaction, hasLive }: FoundTransaction,
 ): PaymeDecision {
   const busyCheck = valueOf(call.account, 'check_busy_code') === '-31050' ? 'account' : 'impossible';
   return decidePayme(command, {

@@ -6,7 +6,7 @@ import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { FURTHER_RECEIPTS } from '../several-receipts.js';
 import { capturePayments, reservePayments } from '../repository/payment-writes.js';
-import type { LockedPayment, TransactionRow } from './inbound.repository.js';
+import type { FoundTransaction, LockedPayment, TransactionRow } from './inbound.repository.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 
 export interface PaymeQuestion {
@@ -15,13 +15,6 @@ export interface PaymeQuestion {
   id: string | null;
   /** Our payment, where the call names it and nothing is known of the transaction. */
   reference: string | null;
-}
-
-export interface PaymeFound {
-  /** As it is committed, not locked. */
-  payment: LockedPayment | null;
-  transaction: TransactionRow | null;
-  hasLive: boolean;
 }
 
 /** What is kept of a call beside what it changes. */
@@ -86,7 +79,8 @@ export class PaymeGroups {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  find(question: PaymeQuestion): Promise<PaymeFound> {
+  /** As it is committed, not locked. */
+  find(question: PaymeQuestion): Promise<FoundTransaction> {
     return this.finding.one(question);
   }
 
@@ -111,7 +105,7 @@ export class PaymeGroups {
     }
   }
 
-  private async findAll(group: readonly PaymeQuestion[]): Promise<PaymeFound[]> {
+  private async findAll(group: readonly PaymeQuestion[]): Promise<FoundTransaction[]> {
     const rows = await this.prisma.queryHot<FoundRow>(Prisma.sql`
       SELECT asked.n, t.id AS t_id, t.payment_id AS t_payment_id, t.state AS t_state, t.is_live AS t_is_live,
              t.amount_tiyin AS t_amount_tiyin, t.provider_time_ms AS t_provider_time_ms,
@@ -129,7 +123,7 @@ export class PaymeGroups {
         LEFT JOIN provider_transactions t ON t.account_id = asked.account_id AND t.id = asked.id
         LEFT JOIN payments p ON p.id = coalesce(t.payment_id, asked.reference) AND p.account_id = asked.account_id
         LEFT JOIN receipts r ON r.id = p.receipt_id`);
-    const found: PaymeFound[] = group.map(() => ({ payment: null, transaction: null, hasLive: false }));
+    const found: FoundTransaction[] = group.map(() => ({ payment: null, transaction: null, hasLive: false }));
     for (const row of rows) found[Number(row.n) - 1] = foundIn(row);
     return found;
   }
@@ -247,7 +241,7 @@ function doneAmong(
   return group.map(({ accountId, id }) => done.delete(`${accountId}\n${id}`));
 }
 
-function foundIn(row: FoundRow): PaymeFound {
+function foundIn(row: FoundRow): FoundTransaction {
   return {
     payment: row.p_id === null ? null : without<LockedPayment>(row, 'p_'),
     transaction: row.t_id === null ? null : without<TransactionRow>(row, 't_'),

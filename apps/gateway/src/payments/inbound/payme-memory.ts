@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { PaymeCommand } from '#payments';
-import type { LockedPayment, TransactionRow } from './inbound.repository.js';
-import type { PaymeFound } from './payme-groups.js';
+import type { FoundTransaction, LockedPayment, TransactionRow } from './inbound.repository.js';
 
 /** Check, Create and Perform of a payment follow each other within seconds, or with a person in between. */
 const TTL_MS = 5 * 60_000;
@@ -13,10 +12,10 @@ const MAX_CACHED = 10_000;
  * alone. Another gateway, or a later call, reads.
  */
 export class PaymeMemory {
-  private readonly found = new LRUCache<string, PaymeFound>({ max: MAX_CACHED, ttl: TTL_MS });
+  private readonly found = new LRUCache<string, FoundTransaction>({ max: MAX_CACHED, ttl: TTL_MS });
 
   /** Once: what was tried in vain is read. */
-  of(accountId: string, command: PaymeCommand): PaymeFound | undefined {
+  of(accountId: string, command: PaymeCommand): FoundTransaction | undefined {
     const key = keyOf(accountId, command);
     const found = key === null ? undefined : this.found.get(key);
     if (found && key !== null) this.found.delete(key);

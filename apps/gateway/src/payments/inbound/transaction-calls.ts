@@ -9,8 +9,8 @@ import {
   isOpen,
   isPaid,
   transactionOf,
+  type FoundTransaction,
   type LockedPayment,
-  type TransactionRow,
   type Tx,
 } from './inbound.repository.js';
 import type { ProviderRequest } from './provider-protocol.js';
@@ -47,8 +47,12 @@ export class TransactionCalls {
     const { command } = reading;
     let performed: LockedPayment | null = null;
     const answer = await this.rows.inTransaction(async (tx) => {
-      const { payment, transaction } = await this.find(tx, account, command);
-      const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
+      const { transactionId: id, ourRef: reference } = command;
+      if (id !== null) await this.rows.lockTransaction(tx, account.id, id);
+      const found = await this.rows.lockFor(tx, account.id, { id, reference });
+      // What is paid in another way is as absent as another account's.
+      const isDriven = found.payment?.flow === 'inbound';
+      const { payment, transaction, hasLive } = isDriven ? found : NOTHING;
       const facts = {
         order: payment && {
           amountTiyin: Number(payment.amount_tiyin),
@@ -75,20 +79,6 @@ export class TransactionCalls {
     });
     if (performed !== null) followPaid(performed, this.lanes, this.worker);
     return answer;
-  }
-
-  private async find(
-    tx: Tx,
-    account: OpenAccount,
-    { transactionId, ourRef }: InboundCommand,
-  ): Promise<{ payment: LockedPayment | null; transaction: TransactionRow | null }> {
-    if (transactionId !== null) await this.rows.lockTransaction(tx, account.id, transactionId);
-    const before = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
-    const payment = await this.rows.lock(tx, account.id, before?.payment_id ?? ourRef);
-    if (payment === null || payment.flow !== 'inbound') return { payment: null, transaction: null };
-    // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
-    const transaction = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
-    return { payment, transaction };
   }
 
   /** @returns whether the order was paid */
@@ -130,6 +120,8 @@ export class TransactionCalls {
     await this.rows.reverse(tx, payment, `cancelled at ${account.provider}, reason ${String(change.reason)}`);
   }
 }
+
+const NOTHING: FoundTransaction = { payment: null, transaction: null, hasLive: false };
 
 /** A transaction that was created may only be paid while its payment is reserved for it. */
 function isClosed({ state, cancel_requested: isCancelled }: LockedPayment): boolean {
