@@ -57,16 +57,6 @@ export function guardedRequest(guard: OutgoingGuard, request: GuardedRequest): P
   });
 }
 
-/** A guard bound to its rule: what a webhook's or a provider's client is given. */
-export class GuardedFetch {
-  constructor(private readonly guard: OutgoingGuard) {}
-
-  /** @see guardedRequest */
-  send(request: GuardedRequest): Promise<GuardedAnswer> {
-    return guardedRequest(this.guard, request);
-  }
-}
-
 class Call {
   private open = false;
   private settled = false;

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import { GuardedFetch, type GuardedAnswer } from '#outgoing';
+import { Inject, Injectable } from '@nestjs/common';
+import { guardedRequest, OutgoingGuard, type GuardedAnswer } from '#outgoing';
 import { inSpan, readTraceParent, sampledTraceParent, systemClock, type SpanOptions } from '#runtime';
+import { WEBHOOK_GUARD } from '../../tokens.js';
 import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delivery-outcome.js';
 import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
 import { pauseMs } from './delivery-schedule.js';
@@ -52,7 +53,7 @@ export class SendDeliveries {
   constructor(
     private readonly deliveries: DeliveryRepository,
     private readonly secrets: WebhookSecrets,
-    private readonly fetch: GuardedFetch,
+    @Inject(WEBHOOK_GUARD) private readonly guard: OutgoingGuard,
     private readonly disable: DisableEndpoint,
     private readonly places: RequestPlaces,
     private readonly metrics: WebhookMetrics,
@@ -163,7 +164,7 @@ export class SendDeliveries {
     const ticket = window.begin();
     const traceParent = sampledTraceParent();
     const url = endpoint.kind === 'endpoint' ? endpoint.url : (due[0]?.url ?? endpoint.url);
-    const answer = await this.fetch.send({
+    const answer = await guardedRequest(this.guard, {
       url,
       headers: {
         'content-type': 'application/json',

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { GuardedFetch, OutgoingGuard } from '#outgoing';
+import { OutgoingGuard } from '#outgoing';
 import { AuditModule } from '../../audit/audit.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { MessagesModule } from '../messages/messages.module.js';
@@ -40,11 +40,6 @@ import { WebhooksController } from './webhooks.controller.js';
       provide: WEBHOOK_GUARD,
       inject: [SETTINGS_TOKEN],
       useFactory: ({ WEBHOOK_ALLOWED_CIDRS }: GatewaySettings) => OutgoingGuard.forWebhooks(WEBHOOK_ALLOWED_CIDRS),
-    },
-    {
-      provide: GuardedFetch,
-      inject: [WEBHOOK_GUARD],
-      useFactory: (guard: OutgoingGuard) => new GuardedFetch(guard),
     },
   ],
 })
