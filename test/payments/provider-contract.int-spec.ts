@@ -1,6 +1,13 @@
 // Every provider keeps the port's word: what it says of a call is what happened to the money, and what was not answered is unknown.
 import { thousandths, tiyin, type ReceiptLine } from '#fiscal-domain';
-import { DEFINITIONS, type CallOutcome, type PaymentOrder, type PaymentProvider, type PaymentRef } from '#payments';
+import {
+  DEFINITIONS,
+  type CallOutcome,
+  type PaymentOrder,
+  type PaymentProvider,
+  type PaymentRef,
+  type ProviderCapabilities,
+} from '#payments';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { NO_INSTRUMENT, readerOf, type ProviderWay } from './kit/provider-kit.js';
 import { exchange, KitSimulator, TIMEOUT_MS } from './kit/simulator.js';
@@ -36,6 +43,10 @@ function clientOf(way: ProviderWay, url = simulator.url): PaymentProvider {
   return DEFINITIONS[way.provider].client(readerOf(way, url), exchange);
 }
 
+function capabilitiesOf(way: ProviderWay): ProviderCapabilities {
+  return DEFINITIONS[way.provider].capabilities(readerOf(way, simulator.url));
+}
+
 async function begin(way: ProviderWay, client = clientOf(way)): Promise<Begun> {
   orders += 1;
   const ourRef = `pay_kit${String(Date.now())}${String(orders)}`;
@@ -45,7 +56,7 @@ async function begin(way: ProviderWay, client = clientOf(way)): Promise<Begun> {
   };
   const ref: PaymentRef = { ourRef, providerRef: null, flow: way.flow, amountTiyin: SUM, createdAtMs: Date.now() };
   let page: string | null = null;
-  if (client.capabilities.preparedFlows.includes(way.flow)) {
+  if (capabilitiesOf(way).preparedFlows.includes(way.flow)) {
     const prepared = await client.prepare?.(order, way.flow, instrumentOf(way));
     if (prepared?.kind === 'status') {
       ref.providerRef = prepared.providerRef;
@@ -122,14 +133,14 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
   it('attaches the link to what was paid', async () => {
     const begun = await captured(way);
     const { client, ref } = begun;
-    if (!client.capabilities.linkFlows.includes(way.flow)) return;
+    if (!capabilitiesOf(way).linkFlows.includes(way.flow)) return;
     const link = { url: 'https://ofd/x', terminalId: 'UZ1', receiptSeq: 1, fiscalSign: '1', isRefund: false };
     const outcome = await client.attachLink?.(ref, { ...link, dateTime: '20260102030405' });
     expect(outcome).toMatchObject({ kind: 'status' });
   });
 
   it('lets a hold go', async () => {
-    if (way.flow !== 'hold' || client().capabilities.holdSeconds === 30) return;
+    if (way.flow !== 'hold' || capabilitiesOf(way).holdSeconds === 30) return;
     const begun = await paid(way);
     await begun.client.void?.(begun.ref);
     await reads(begun, BACK);
@@ -189,7 +200,7 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
   it('gives back in parts: each once, never more than was taken', async () => {
     const begun = await captured(way);
     const { client, ref } = begun;
-    if (!client.capabilities.partialRefunds.includes(way.flow)) return;
+    if (!capabilitiesOf(way).partialRefunds.includes(way.flow)) return;
     const part = (key: string) => client.refund?.(ref, { amountTiyin: 50_000, key, lines: null });
     expect(await part('1')).toMatchObject({ kind: 'status', status: 'refunded' });
     if (way.repeatedRefund === 'replayed') expect(await part('1')).toMatchObject({ status: 'refunded' });
@@ -205,7 +216,7 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
 
   it('an order whose making was not answered is charged once', async () => {
     const provider = client();
-    if (!provider.capabilities.preparedFlows.includes(way.flow)) return;
+    if (!capabilitiesOf(way).preparedFlows.includes(way.flow)) return;
     await simulator.faults({ fault: 'drop_after', next: 1 });
     const begun = await begin(way, provider);
     expect(begun.ref.providerRef).toBeNull();

@@ -173,8 +173,6 @@ export interface FiscalLink {
 
 /** One of the calls that we make. An absent method means that the provider cannot. */
 export interface PaymentProvider {
-  readonly code: ProviderCode;
-  readonly capabilities: ProviderCapabilities;
   /** Makes the payment known there. No money can move by it alone, so it may be repeated. */
   prepare?(order: PaymentOrder, flow: PaymentFlow, instrument: Instrument): Promise<CallOutcome>;
   /** Holds or takes the money, or asks the customer for it. */

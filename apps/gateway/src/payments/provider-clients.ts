@@ -80,7 +80,7 @@ export class ProviderClients {
 
   /** Nothing of a sandbox reaches a provider, whatever its rows say: its client has nothing to send with. */
   private make({ id, merchantId, provider, values }: OpenAccount): PaymentProvider {
-    if (isTestId(merchantId)) return new EmulatedProvider(provider, merchantId, this.prisma);
+    if (isTestId(merchantId)) return new EmulatedProvider(merchantId, this.prisma);
     return DEFINITIONS[provider].client(reader({ provider, values }), async (request) => {
       const answer = await this.exchange(request);
       this.health.answered(id, answer.kind === 'answered' && answer.status < 500);

@@ -12,7 +12,7 @@ const INSTRUMENT = { token: 'card', phone: null, qr: null, otp: null };
 
 function atmos(asksCode: boolean) {
   const sent: HttpRequest[] = [];
-  const options = { consumerKey: 'k', consumerSecret: 's', storeId: '1', terminalId: '', holds: true, holdMinutes: 60 };
+  const options = { consumerKey: 'k', consumerSecret: 's', storeId: '1', terminalId: '', holdMinutes: 60 };
   const client = new AtmosClient({ apiUrl: 'https://a', ...options, asksCode }, (request) => {
     if (request.url.endsWith('/token'))
       return Promise.resolve<HttpAnswer>({ kind: 'answered', status: 200, body: { access_token: 't' } });

@@ -1,8 +1,6 @@
 import { basicAuthorization } from '../basic-auth.js';
 import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
-  FLOWS,
-  REGISTERS_NOTHING,
   statusOf,
   unclearIfRefused,
   type CallOutcome,
@@ -12,7 +10,6 @@ import {
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
 } from '../port.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 import { atmosAnswer, atmosHoldStatus, atmosPaymentStatus, type AtmosAnswer } from './atmos.transform.js';
@@ -24,26 +21,9 @@ export interface AtmosClientOptions {
   consumerSecret: string;
   storeId: string;
   terminalId: string;
-  holds: boolean;
   holdMinutes: number;
   /** Whether the customer is asked for a code, or the fixed one of a bound card is sent. */
   asksCode: boolean;
-}
-
-export function atmosCapabilities(options: { holds: boolean; holdMinutes: number }): ProviderCapabilities {
-  return {
-    flows: { token: options.holds ? 'hold' : 'charge', phone: null, qr: null, none: null },
-    holdSeconds: options.holdMinutes * 60,
-    // What is known of reversals is that of payments; a hold that was charged is a person's.
-    refundInitiator: { hold: 'provider', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-    partialRefunds: [],
-    preparedFlows: ['charge', 'hold'],
-    statusByOurRef: false,
-    statusFlows: FLOWS,
-    ...REGISTERS_NOTHING,
-    amountUnit: 'tiyin',
-    qrPaymentProvider: null,
-  };
 }
 
 /** What a bound card is confirmed with, as public clients have it. */
@@ -54,16 +34,12 @@ const DEFAULT_TOKEN_SECONDS = 600;
 
 /** ATMOS: bound cards, charged or held; a transaction is made, given the card, and confirmed by a code. */
 export class AtmosClient implements PaymentProvider {
-  readonly code = 'atmos';
-  readonly capabilities: ProviderCapabilities;
   private token: { value: string; untilMs: number } | null = null;
 
   constructor(
     private readonly options: AtmosClientOptions,
     private readonly exchange: HttpExchange,
-  ) {
-    this.capabilities = atmosCapabilities(options);
-  }
+  ) {}
 
   /** A transaction that is not confirmed takes nothing: it may be made twice. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {

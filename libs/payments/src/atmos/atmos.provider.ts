@@ -1,12 +1,9 @@
-import { SECRET, choice, field, optional, webAddress, type ReadValue } from '#outgoing';
+import { SECRET, choice, field, optional, webAddress } from '#outgoing';
 import { OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
+import { FLOWS, REGISTERS_NOTHING } from '../port.js';
 import { ATMOS_CALLBACKS } from './atmos.callback.js';
-import { atmosCapabilities, AtmosClient } from './atmos.client.js';
-
-function holdOf(read: ReadValue): { holds: boolean; holdMinutes: number } {
-  return { holds: read('mode') === 'hold', holdMinutes: Number(read('hold_minutes')) };
-}
+import { AtmosClient } from './atmos.client.js';
 
 export const ATMOS: ProviderDefinition = {
   code: 'atmos',
@@ -27,14 +24,27 @@ export const ATMOS: ProviderDefinition = {
   hosts: ['apigw.atmos.uz', 'partner.atmos.uz'],
   sources: [],
   hints: ATMOS_CALLBACKS,
-  capabilities: (read) => atmosCapabilities(holdOf(read)),
+  capabilities: (read) => ({
+    flows: { token: read('mode') === 'hold' ? 'hold' : 'charge', phone: null, qr: null, none: null },
+    holdSeconds: Number(read('hold_minutes')) * 60,
+    // What is known of reversals is that of payments; a hold that was charged is a person's.
+    refundInitiator: { hold: 'provider', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+    partialRefunds: [],
+    preparedFlows: ['charge', 'hold'],
+    statusByOurRef: false,
+    statusFlows: FLOWS,
+    ...REGISTERS_NOTHING,
+    amountUnit: 'tiyin',
+    qrPaymentProvider: null,
+  }),
   lineForm: () => NO_LINES,
   absent: () => ({ flow: 'charge', providerRef: '1' }),
   client: (read, exchange) =>
     new AtmosClient(
       {
         ...{ apiUrl: read('api_url'), consumerKey: read('consumer_key'), consumerSecret: read('consumer_secret') },
-        ...{ storeId: read('store_id'), terminalId: read('terminal_id'), ...holdOf(read) },
+        ...{ storeId: read('store_id'), terminalId: read('terminal_id') },
+        holdMinutes: Number(read('hold_minutes')),
         asksCode: read('card_code') === 'customer',
       },
       exchange,

@@ -4,7 +4,6 @@ import { clickFailure, clickPassStatus, clickPaymentStatus, toTashkentDate } fro
 import { providerDocument, type FiscalLines, type WantedDocument } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
-  FLOWS,
   statusOf,
   type CallOutcome,
   type FiscalLink,
@@ -13,7 +12,6 @@ import {
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
   type RefundOrder,
 } from '../port.js';
 import { tiyinToSom, tiyinToSomNumber } from '../som.js';
@@ -30,65 +28,23 @@ export interface ClickClientOptions {
   amountScale?: ClickAmountScale;
   /** Whether the link of a payment becomes the refund's after a reversal. */
   linksRefunds?: boolean;
-  /** Whether parts of a payment may be reversed. */
-  refundsParts?: boolean;
   nowMs?: () => number;
 }
 
 /** How long a Click Pass payment waits for its confirmation. */
-const PASS_SECONDS = 30;
-
-export const CLICK_CAPABILITIES: ProviderCapabilities = {
-  // Click Pass: an unconfirmed hold ends by itself.
-  flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
-  holdSeconds: PASS_SECONDS,
-  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-  // An account may have them switched off: `clickCapabilities`.
-  partialRefunds: ['hold', 'charge', 'invoice', 'inbound'],
-  preparedFlows: [],
-  statusByOurRef: true,
-  statusFlows: FLOWS,
-  fiscalModes: ['gateway', 'provider'],
-  fiscalFlows: FLOWS,
-  markingSupported: true,
-  providerDocuments: 'fetched',
-  // Whether a reversal makes a document is nowhere said: `clickCapabilities`.
-  refundDocuments: null,
-  linkFlows: ['hold', 'charge', 'invoice'],
-  amountUnit: 'som',
-  qrPaymentProvider: 64,
-};
-
-export function clickCapabilities({
-  linksRefunds,
-  refundsParts,
-}: {
-  linksRefunds: boolean;
-  refundsParts: boolean;
-}): ProviderCapabilities {
-  return {
-    ...CLICK_CAPABILITIES,
-    ...(linksRefunds && { refundDocuments: 'fetched' as const }),
-    ...(!refundsParts && { partialRefunds: [] }),
-  };
-}
+export const PASS_SECONDS = 30;
 
 type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 type ClickAnswer = { kind: 'body'; body: WireObject } | NoStatus;
 
 /** Click's Merchant API. Nothing of it is idempotent: what was not answered is looked up by our reference. */
 export class ClickClient implements PaymentProvider {
-  readonly code = 'click';
-  readonly capabilities: ProviderCapabilities;
   private isPassConfirmed = false;
 
   constructor(
     private readonly options: ClickClientOptions,
     private readonly exchange: HttpExchange,
-  ) {
-    const { linksRefunds = false, refundsParts = true } = options;
-    this.capabilities = clickCapabilities({ linksRefunds, refundsParts });
-  }
+  ) {}
 
   /** Charges a card token, or asks the customer on the phone. */
   async authorize(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome> {

@@ -1,8 +1,9 @@
 import { SECRET, choice, field, webAddress, type ReadValue } from '#outgoing';
 import { FISCAL_MODE, SELLER_TIN, type ProviderDefinition } from '../definition.js';
+import { FLOWS } from '../port.js';
 import { tiyinToSom } from '../som.js';
 import { clickLineForm, type ClickAmountScale } from './click-ofd.js';
-import { clickCapabilities, ClickClient } from './click.client.js';
+import { ClickClient, PASS_SECONDS } from './click.client.js';
 
 const NUMBER = field({ pattern: /^\d{1,12}$/ });
 
@@ -10,8 +11,8 @@ function amountScaleOf(read: ReadValue): ClickAmountScale {
   return read('ofd_amount_scale') === '1000' ? 1_000 : 1;
 }
 
-function enabledFor(read: ReadValue): { linksRefunds: boolean; refundsParts: boolean } {
-  return { linksRefunds: read('refund_documents') === 'link', refundsParts: read('partial_refunds') === 'on' };
+function linksRefunds(read: ReadValue): boolean {
+  return read('refund_documents') === 'link';
 }
 
 export const CLICK: ProviderDefinition = {
@@ -43,7 +44,24 @@ export const CLICK: ProviderDefinition = {
       : [],
   hosts: ['api.click.uz', 'my.click.uz'],
   sources: [],
-  capabilities: (read) => clickCapabilities(enabledFor(read)),
+  capabilities: (read) => ({
+    // Click Pass: an unconfirmed hold ends by itself.
+    flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
+    holdSeconds: PASS_SECONDS,
+    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+    partialRefunds: read('partial_refunds') === 'on' ? ['hold', 'charge', 'invoice', 'inbound'] : [],
+    preparedFlows: [],
+    statusByOurRef: true,
+    statusFlows: FLOWS,
+    fiscalModes: ['gateway', 'provider'],
+    fiscalFlows: FLOWS,
+    markingSupported: true,
+    providerDocuments: 'fetched',
+    refundDocuments: linksRefunds(read) ? 'fetched' : null,
+    linkFlows: ['hold', 'charge', 'invoice'],
+    amountUnit: 'som',
+    qrPaymentProvider: 64,
+  }),
   lineForm: (read) => clickLineForm(amountScaleOf(read)),
   absent: () => ({ flow: 'charge', providerRef: null }),
   client: (read, exchange) => {
@@ -56,7 +74,7 @@ export const CLICK: ProviderDefinition = {
         secretKey: read('secret_key'),
         ...(sellerTin !== '' && { sellerTin }),
         amountScale: amountScaleOf(read),
-        ...enabledFor(read),
+        linksRefunds: linksRefunds(read),
       },
       exchange,
     );

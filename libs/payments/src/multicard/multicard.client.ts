@@ -2,7 +2,6 @@ import { tashkentDateTime } from '#fiscal-domain';
 import { unsayable, type FiscalLines, type WantedDocument } from '../fiscal.js';
 import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
-  FLOWS,
   statusOf,
   unclearIfRefused,
   type CallOutcome,
@@ -12,7 +11,6 @@ import {
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
   type RefundOrder,
 } from '../port.js';
 import { textAt, type WireObject } from '../wire.js';
@@ -34,37 +32,11 @@ export interface MulticardClientOptions {
   tokenHeader?: 'authorization' | 'x-access-token';
   /** How long a hold is asked for, minutes; short, so that a hold unknown to us ends by itself. */
   holdMinutes?: number;
-  /** Whether Multicard has enabled partial refunds for this store. */
-  refundsParts?: boolean;
   /** Multicard's fiscalisation of this store is off: an invoice whose receipt our register makes may name its lines. */
   saysLines?: boolean;
   /** The merchant's own number at the tax office, for lines that Multicard registers. */
   sellerTin?: string;
   nowMs?: () => number;
-}
-
-export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'hold', phone: null, qr: null, none: 'veto' },
-  holdSeconds: 3_600,
-  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-  // It has to be enabled there: `multicardCapabilities`.
-  partialRefunds: [],
-  preparedFlows: ['hold', 'veto'],
-  statusByOurRef: false,
-  statusFlows: FLOWS,
-  fiscalModes: ['gateway', 'provider'],
-  fiscalFlows: FLOWS,
-  markingSupported: true,
-  providerDocuments: 'fetched',
-  refundDocuments: 'fetched',
-  linkFlows: ['hold', 'charge', 'invoice', 'veto'],
-  amountUnit: 'tiyin',
-  qrPaymentProvider: null,
-};
-
-export function multicardCapabilities({ refundsParts }: { refundsParts: boolean }): ProviderCapabilities {
-  // An invoice may have been paid from a wallet, of which a part goes back only to a card number: we never have one.
-  return refundsParts ? { ...MULTICARD_CAPABILITIES, partialRefunds: ['hold'] } : MULTICARD_CAPABILITIES;
 }
 
 const DEFAULT_HOLD_MINUTES = 60;
@@ -74,16 +46,12 @@ const TOKEN_MARGIN_MS = 60_000;
 
 /** Multicard: cards by token with a hold, and invoices whose callback we may refuse. */
 export class MulticardClient implements PaymentProvider {
-  readonly code = 'multicard';
-  readonly capabilities: ProviderCapabilities;
   private token: { value: string; expiry: string } | null = null;
 
   constructor(
     private readonly options: MulticardClientOptions,
     private readonly exchange: HttpExchange,
-  ) {
-    this.capabilities = multicardCapabilities({ refundsParts: options.refundsParts ?? false });
-  }
+  ) {}
 
   /** A draft holds nothing; one that is unknown to us ends with its expiry. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {

@@ -1,7 +1,8 @@
 import { SECRET, choice, field, optional, webAddress } from '#outgoing';
 import { FISCAL_MODE, SELLER_TIN, type ProviderDefinition } from '../definition.js';
+import { FLOWS } from '../port.js';
 import { MULTICARD_LINE_FORM } from './multicard-ofd.js';
-import { multicardCapabilities, MulticardClient } from './multicard.client.js';
+import { MulticardClient } from './multicard.client.js';
 
 export const MULTICARD: ProviderDefinition = {
   code: 'multicard',
@@ -21,7 +22,24 @@ export const MULTICARD: ProviderDefinition = {
   },
   hosts: ['mesh.multicard.uz', 'dev-mesh.multicard.uz'],
   sources: ['195.158.26.90/32'],
-  capabilities: (read) => multicardCapabilities({ refundsParts: read('partial_refunds') === 'on' }),
+  capabilities: (read) => ({
+    flows: { token: 'hold', phone: null, qr: null, none: 'veto' },
+    holdSeconds: 3_600,
+    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+    // An invoice may have been paid from a wallet, of which a part goes back only to a card number: we never have one.
+    partialRefunds: read('partial_refunds') === 'on' ? ['hold'] : [],
+    preparedFlows: ['hold', 'veto'],
+    statusByOurRef: false,
+    statusFlows: FLOWS,
+    fiscalModes: ['gateway', 'provider'],
+    fiscalFlows: FLOWS,
+    markingSupported: true,
+    providerDocuments: 'fetched',
+    refundDocuments: 'fetched',
+    linkFlows: ['hold', 'charge', 'invoice', 'veto'],
+    amountUnit: 'tiyin',
+    qrPaymentProvider: null,
+  }),
   lineForm: () => MULTICARD_LINE_FORM,
   absent: () => ({ flow: 'hold', providerRef: '00000000-0000-4000-8000-000000000000' }),
   client: (read, exchange) => {
@@ -34,7 +52,6 @@ export const MULTICARD: ProviderDefinition = {
         storeId: read('store_id'),
         tokenHeader: read('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization',
         holdMinutes: Number(read('hold_minutes')),
-        refundsParts: read('partial_refunds') === 'on',
         saysLines: read('invoice_ofd') === 'lines',
         ...(sellerTin !== '' && { sellerTin }),
       },

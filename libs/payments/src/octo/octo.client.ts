@@ -2,8 +2,6 @@ import { tashkentDateTime } from '#fiscal-domain';
 import type { HttpExchange } from '../http-exchange.js';
 import { operationId } from '../operation-id.js';
 import {
-  FLOWS,
-  REGISTERS_NOTHING,
   statusOf,
   unclearIfRefused,
   type CallOutcome,
@@ -12,7 +10,6 @@ import {
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
   type RefundOrder,
 } from '../port.js';
 import { tiyinToSomNumber } from '../som.js';
@@ -24,40 +21,17 @@ export interface OctoClientOptions {
   apiUrl: string;
   shopId: string;
   secret: string;
-  /** Two stages: held until its receipt is registered. */
-  holds: boolean;
   /** How long a page may be paid on, minutes. */
   ttlMinutes: number;
-  holdMinutes: number;
   isTest: boolean;
-}
-
-export function octoCapabilities(options: { holds: boolean; holdMinutes: number }): ProviderCapabilities {
-  return {
-    flows: { token: null, phone: null, qr: null, none: options.holds ? 'hold' : 'invoice' },
-    holdSeconds: options.holdMinutes * 60,
-    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-    partialRefunds: ['hold', 'invoice'],
-    preparedFlows: ['hold', 'invoice'],
-    statusByOurRef: true,
-    statusFlows: FLOWS,
-    ...REGISTERS_NOTHING,
-    amountUnit: 'som',
-    qrPaymentProvider: null,
-  };
 }
 
 /** Octo: the customer pays on its page; one stage takes the money, two hold it. Its own reference is ours (`shop_transaction_id`). */
 export class OctoClient implements PaymentProvider {
-  readonly code = 'octo';
-  readonly capabilities: ProviderCapabilities;
-
   constructor(
     private readonly options: OctoClientOptions,
     private readonly exchange: HttpExchange,
-  ) {
-    this.capabilities = octoCapabilities(options);
-  }
+  ) {}
 
   /** The same reference once more is answered with the payment that it has. */
   async prepare(order: PaymentOrder, flow: PaymentFlow): Promise<CallOutcome> {

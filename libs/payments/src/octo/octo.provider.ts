@@ -1,12 +1,9 @@
-import { SECRET, choice, field, optional, webAddress, type ReadValue } from '#outgoing';
+import { SECRET, choice, field, optional, webAddress } from '#outgoing';
 import { OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
-import { octoCapabilities, OctoClient } from './octo.client.js';
+import { FLOWS, REGISTERS_NOTHING } from '../port.js';
+import { OctoClient } from './octo.client.js';
 import { OCTO_NOTIFICATIONS } from './octo.notification.js';
-
-function stages(read: ReadValue): { holds: boolean; holdMinutes: number } {
-  return { holds: read('stages') === 'two', holdMinutes: Number(read('hold_minutes')) };
-}
 
 export const OCTO: ProviderDefinition = {
   code: 'octo',
@@ -31,13 +28,24 @@ export const OCTO: ProviderDefinition = {
   hosts: ['secure.octo.uz'],
   sources: [],
   hints: OCTO_NOTIFICATIONS,
-  capabilities: (read) => octoCapabilities(stages(read)),
+  capabilities: (read) => ({
+    flows: { token: null, phone: null, qr: null, none: read('stages') === 'two' ? 'hold' : 'invoice' },
+    holdSeconds: Number(read('hold_minutes')) * 60,
+    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+    partialRefunds: ['hold', 'invoice'],
+    preparedFlows: ['hold', 'invoice'],
+    statusByOurRef: true,
+    statusFlows: FLOWS,
+    ...REGISTERS_NOTHING,
+    amountUnit: 'som',
+    qrPaymentProvider: null,
+  }),
   lineForm: () => NO_LINES,
   absent: () => ({ flow: 'hold', providerRef: null }),
   client: (read, exchange) =>
     new OctoClient(
       {
-        ...{ apiUrl: read('api_url'), shopId: read('shop_id'), secret: read('secret'), ...stages(read) },
+        ...{ apiUrl: read('api_url'), shopId: read('shop_id'), secret: read('secret') },
         ...{ ttlMinutes: Number(read('ttl_minutes')), isTest: read('test') === 'true' },
       },
       exchange,

@@ -1,6 +1,5 @@
 import type { HttpExchange } from '../http-exchange.js';
 import {
-  FLOWS,
   statusOf,
   type CallOutcome,
   type FiscalLink,
@@ -9,7 +8,6 @@ import {
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
 } from '../port.js';
 import { integerAt, isObject, objectAt, type WireObject } from '../wire.js';
 import { paymeDetail } from './payme-detail.js';
@@ -24,26 +22,6 @@ export interface PaymeClientOptions {
   accountField: string;
 }
 
-export const PAYME_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'hold', phone: null, qr: null, none: 'inbound' },
-  // The documentation gives no duration; this is far below what the community saw (30 days).
-  holdSeconds: 24 * 3_600,
-  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
-  partialRefunds: [],
-  preparedFlows: ['hold'],
-  statusByOurRef: false,
-  statusFlows: ['hold'],
-  fiscalModes: ['gateway', 'provider'],
-  fiscalFlows: FLOWS,
-  // `detail` has no field for marking codes.
-  markingSupported: false,
-  providerDocuments: 'reported',
-  refundDocuments: 'reported',
-  linkFlows: ['hold'],
-  amountUnit: 'tiyin',
-  qrPaymentProvider: 141,
-};
-
 type RpcAnswer =
   | { kind: 'result'; result: unknown }
   | { kind: 'error'; code: number; detail: string }
@@ -51,8 +29,6 @@ type RpcAnswer =
 
 /** Payme's Subscribe API: receipts that are held, confirmed and cancelled. */
 export class PaymeClient implements PaymentProvider {
-  readonly code = 'payme';
-  readonly capabilities = PAYME_CAPABILITIES;
   private lastId = 0;
 
   constructor(

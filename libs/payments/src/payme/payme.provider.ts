@@ -1,9 +1,30 @@
 import { SECRET, choice, field, optional, webAddress } from '#outgoing';
 import { FISCAL_MODE, OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
+import { FLOWS, type ProviderCapabilities } from '../port.js';
 import { paymeCheckoutLink } from './payme-checkout-link.js';
 import { PAYME_LINE_FORM } from './payme-detail.js';
-import { PaymeClient, PAYME_CAPABILITIES } from './payme.client.js';
+import { PaymeClient } from './payme.client.js';
 import { isPaymeCaller } from './payme-merchant.wire.js';
+
+const PAYME_CAPABILITIES: ProviderCapabilities = {
+  flows: { token: 'hold', phone: null, qr: null, none: 'inbound' },
+  // The documentation gives no duration; this is far below what the community saw (30 days).
+  holdSeconds: 24 * 3_600,
+  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
+  partialRefunds: [],
+  preparedFlows: ['hold'],
+  statusByOurRef: false,
+  statusFlows: ['hold'],
+  fiscalModes: ['gateway', 'provider'],
+  fiscalFlows: FLOWS,
+  // `detail` has no field for marking codes.
+  markingSupported: false,
+  providerDocuments: 'reported',
+  refundDocuments: 'reported',
+  linkFlows: ['hold'],
+  amountUnit: 'tiyin',
+  qrPaymentProvider: 141,
+};
 
 export const PAYME: ProviderDefinition = {
   code: 'payme',

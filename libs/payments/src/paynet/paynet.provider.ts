@@ -1,7 +1,7 @@
 import { field, optional } from '#outgoing';
 import { PASSWORD, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
-import { REGISTERS_NOTHING, type PaymentProvider, type ProviderCapabilities } from '../port.js';
+import { REGISTERS_NOTHING, type ProviderCapabilities } from '../port.js';
 import { PAYNET_PROTOCOL } from './paynet.decision.js';
 import { isPaynetCaller } from './paynet.wire.js';
 
@@ -33,5 +33,5 @@ export const PAYNET: ProviderDefinition = {
   inbound: PAYNET_PROTOCOL,
   capabilities: () => PAYNET_CAPABILITIES,
   lineForm: () => NO_LINES,
-  client: (): PaymentProvider => ({ code: 'paynet', capabilities: PAYNET_CAPABILITIES }),
+  client: () => ({}),
 };

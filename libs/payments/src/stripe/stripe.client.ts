@@ -1,8 +1,6 @@
 import type { HttpExchange } from '../http-exchange.js';
 import { operationId } from '../operation-id.js';
 import {
-  FLOWS,
-  REGISTERS_NOTHING,
   statusOf,
   unclearIfRefused,
   type CallOutcome,
@@ -11,7 +9,6 @@ import {
   type PaymentFlow,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
   type RefundOrder,
 } from '../port.js';
 import { isObject, textAt, type WireObject } from '../wire.js';
@@ -32,36 +29,10 @@ export const STRIPE_VERSION = '2026-10-28.endive';
 /** Pages of a hundred refunds: a payment has a few. */
 const REFUND_PAGES = 10;
 
-/** Eight digits: the most that the documents give an amount. */
-const MOST_TIYIN = 99_999_999;
-
 export interface StripeClientOptions {
   /** `https://api.stripe.com` */
   apiUrl: string;
   secretKey: string;
-  /** Held until its receipt is registered, or taken at once. */
-  holds: boolean;
-  holdHours: number;
-  leastTiyin: number;
-}
-
-export function stripeCapabilities(
-  options: Pick<StripeClientOptions, 'holds' | 'holdHours' | 'leastTiyin'>,
-): ProviderCapabilities {
-  return {
-    flows: { token: options.holds ? 'hold' : 'charge', phone: null, qr: null, none: null },
-    holdSeconds: options.holdHours * 3_600,
-    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-    partialRefunds: ['hold', 'charge'],
-    preparedFlows: ['hold', 'charge'],
-    statusByOurRef: false,
-    keyedCharges: true,
-    statusFlows: FLOWS,
-    ...REGISTERS_NOTHING,
-    amountUnit: 'tiyin',
-    amountTiyin: { least: options.leastTiyin, most: MOST_TIYIN },
-    qrPaymentProvider: null,
-  };
 }
 
 /**
@@ -70,15 +41,10 @@ export function stripeCapabilities(
  * have none: with a key, a failure of Stripe's would be answered for a day.
  */
 export class StripeClient implements PaymentProvider {
-  readonly code = 'stripe';
-  readonly capabilities: ProviderCapabilities;
-
   constructor(
     private readonly options: StripeClientOptions,
     private readonly exchange: HttpExchange,
-  ) {
-    this.capabilities = stripeCapabilities(options);
-  }
+  ) {}
 
   /** Without a card and a confirmation no money can come of it. */
   async prepare(

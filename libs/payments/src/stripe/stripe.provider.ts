@@ -1,16 +1,12 @@
-import { SECRET, choice, optional, webAddress, type ReadValue } from '#outgoing';
+import { SECRET, choice, optional, webAddress } from '#outgoing';
 import { OPTIONAL_SECRET, type ProviderDefinition } from '../definition.js';
 import { NO_LINES } from '../fiscal.js';
-import { stripeCapabilities, StripeClient } from './stripe.client.js';
+import { FLOWS, REGISTERS_NOTHING } from '../port.js';
+import { StripeClient } from './stripe.client.js';
 import { STRIPE_EVENTS } from './stripe.webhook.js';
 
-function ways(read: ReadValue): { holds: boolean; holdHours: number; leastTiyin: number } {
-  return {
-    holds: read('capture') === 'manual',
-    holdHours: Number(read('hold_hours')),
-    leastTiyin: Number(read('least_amount')),
-  };
-}
+/** Eight digits: the most that the documents give an amount. */
+const MOST_TIYIN = 99_999_999;
 
 /** The reference of an international card: a saved one, held until its receipt is registered. */
 export const STRIPE: ProviderDefinition = {
@@ -31,9 +27,21 @@ export const STRIPE: ProviderDefinition = {
   hosts: ['api.stripe.com'],
   sources: [],
   hints: STRIPE_EVENTS,
-  capabilities: (read) => stripeCapabilities(ways(read)),
+  capabilities: (read) => ({
+    flows: { token: read('capture') === 'manual' ? 'hold' : 'charge', phone: null, qr: null, none: null },
+    holdSeconds: Number(read('hold_hours')) * 3_600,
+    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+    partialRefunds: ['hold', 'charge'],
+    preparedFlows: ['hold', 'charge'],
+    statusByOurRef: false,
+    keyedCharges: true,
+    statusFlows: FLOWS,
+    ...REGISTERS_NOTHING,
+    amountUnit: 'tiyin',
+    amountTiyin: { least: Number(read('least_amount')), most: MOST_TIYIN },
+    qrPaymentProvider: null,
+  }),
   lineForm: () => NO_LINES,
   absent: () => ({ flow: 'charge', providerRef: 'pi_absent' }),
-  client: (read, exchange) =>
-    new StripeClient({ apiUrl: read('api_url'), secretKey: read('secret_key'), ...ways(read) }, exchange),
+  client: (read, exchange) => new StripeClient({ apiUrl: read('api_url'), secretKey: read('secret_key') }, exchange),
 };

@@ -7,7 +7,6 @@ import type {
   PaymentOrder,
   PaymentProvider,
   PaymentRef,
-  ProviderCapabilities,
   RefundOrder,
 } from '../port.js';
 import type { UzumCheckoutClient } from './uzum-checkout.client.js';
@@ -25,13 +24,9 @@ const NOTHING: CallOutcome = { kind: 'refused', code: 'not_set_up', detail: 'the
 
 /** By its flow a payment belongs to one product: `charge` to FastPay, `hold` and `invoice` to Checkout, `inbound` to none that we call. */
 export class UzumClient implements PaymentProvider {
-  readonly code = 'uzum';
   readonly submitLines?: (ref: PaymentRef, lines: FiscalLines) => Promise<CallOutcome>;
 
-  constructor(
-    private readonly products: UzumProducts,
-    readonly capabilities: ProviderCapabilities,
-  ) {
+  constructor(private readonly products: UzumProducts) {
     const { ofd } = products;
     if (ofd) this.submitLines = (ref, lines) => ofd.submitLines(ref, lines);
   }

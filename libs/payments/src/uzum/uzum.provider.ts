@@ -113,7 +113,7 @@ function client(read: ReadValue, exchange: HttpExchange): UzumClient {
             exchange,
           ),
   };
-  return new UzumClient(products, capabilities(read));
+  return new UzumClient(products);
 }
 
 export const UZUM: ProviderDefinition = {

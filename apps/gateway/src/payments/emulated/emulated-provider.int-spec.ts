@@ -24,7 +24,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const provider = (): EmulatedProvider => new EmulatedProvider('click', MERCHANT, prisma);
+const provider = (): EmulatedProvider => new EmulatedProvider(MERCHANT, prisma);
 const refOf = (ourRef: string): PaymentRef => ({
   ...{ ourRef, providerRef: null, flow: 'charge', amountTiyin: 5_000 },
   createdAtMs: Date.now(),

@@ -9,8 +9,6 @@ import {
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
-  type ProviderCapabilities,
-  type ProviderCode,
   type RefundOrder,
 } from '#payments';
 import { idAt } from '../../http/id-times.js';
@@ -41,10 +39,7 @@ const IS_TAKEN = Prisma.raw(`
 
 /** The provider of a sandbox's account. It keeps its payments in PostgreSQL, and reaches nothing and no one else. */
 export class EmulatedProvider implements PaymentProvider {
-  readonly capabilities: ProviderCapabilities = EMULATED_CAPABILITIES;
-
   constructor(
-    readonly code: ProviderCode,
     private readonly merchantId: string,
     private readonly prisma: PrismaService,
   ) {}
