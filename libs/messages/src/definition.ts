@@ -1,6 +1,6 @@
 import type { AccountFields, ReadValue } from '#outgoing';
 import type { Reach } from './exchange.js';
-import type { MessageChannel, MessageProviderCode, MessageSender, ProviderReport } from './port.js';
+import type { MessageChannel, MessageSender, ProviderReport } from './port.js';
 
 export interface FieldFault {
   field: string;
@@ -9,7 +9,6 @@ export interface FieldFault {
 
 /** All that the gateway has to know of a provider. */
 export interface MessageProviderDefinition {
-  readonly code: MessageProviderCode;
   readonly channel: MessageChannel;
   readonly fields: AccountFields;
   /** Fields that say where its secrets are sent. Another value needs the secrets again. */

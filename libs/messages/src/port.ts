@@ -91,8 +91,6 @@ export interface ProviderReport {
 
 /** One account at one provider. A call is made once: what is tried again, and what never, the gateway decides by its channel. */
 export interface MessageSender {
-  readonly code: MessageProviderCode;
-  readonly channel: MessageChannel;
   send(message: OutgoingMessage): Promise<SendOutcome>;
   /** Absent: the provider cannot be asked; it reports by itself. */
   ask?(question: MessageQuestion): Promise<StatusOutcome>;

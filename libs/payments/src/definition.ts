@@ -2,7 +2,7 @@ import { choice, field, optional, type AccountFields, type ReadValue } from '#ou
 import type { LineForm } from './fiscal.js';
 import type { HintProtocol, TransactionProtocol } from './inbound.js';
 import type { HttpExchange } from './http-exchange.js';
-import type { NextAction, PaymentProvider, PaymentRef, ProviderCapabilities, ProviderCode } from './port.js';
+import type { NextAction, PaymentProvider, PaymentRef, ProviderCapabilities } from './port.js';
 
 /** What is wrong with the fields together, beyond what each says for itself. */
 export interface FieldFault {
@@ -21,7 +21,6 @@ export interface CheckoutOrder {
 
 /** All that the gateway has to know of a provider beside its calls to us (docs/payments/new-provider.md). */
 export interface ProviderDefinition {
-  readonly code: ProviderCode;
   readonly fields: AccountFields;
   /** @returns fields that are missing because of what others say */
   faults?(read: ReadValue): readonly FieldFault[];

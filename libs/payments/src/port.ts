@@ -36,18 +36,14 @@ export interface ProviderCapabilities {
   readonly keyedCharges?: true;
   /** Flows of which the provider can be asked at all; of the others it only calls. */
   readonly statusFlows: readonly PaymentFlow[];
-  /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
-  readonly fiscalModes: readonly ('gateway' | 'provider')[];
   /** Flows whose receipt the provider can register. */
   readonly fiscalFlows: readonly PaymentFlow[];
-  readonly markingSupported: boolean;
   /** How the provider's own document of a sale gets here: the provider calls us, or we ask for it. Null: not at all. */
   readonly providerDocuments: 'reported' | 'fetched' | null;
   /** The same for a refund's document. Null: a person has to give it. */
   readonly refundDocuments: 'reported' | 'fetched' | null;
   /** Flows whose payment there can be given the fiscal link. */
   readonly linkFlows: readonly PaymentFlow[];
-  readonly amountUnit: 'tiyin' | 'som';
   /** The sums that it takes, where it does not take all. */
   readonly amountTiyin?: { readonly least: number; readonly most: number };
   /** Code of the payment service in the receipt's extra information; null = none known. */
@@ -197,9 +193,7 @@ export const FLOWS: readonly PaymentFlow[] = ['hold', 'charge', 'invoice', 'inbo
 
 /** What a provider can do about receipts that only takes money: the gateway's register makes them. */
 export const REGISTERS_NOTHING = {
-  fiscalModes: ['gateway'],
   fiscalFlows: [],
-  markingSupported: false,
   providerDocuments: null,
   refundDocuments: null,
   linkFlows: [],

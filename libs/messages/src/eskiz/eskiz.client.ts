@@ -25,8 +25,6 @@ const UNAUTHORIZED = 401;
  * answer was lost.
  */
 export class EskizClient implements MessageSender {
-  readonly code = 'eskiz';
-  readonly channel = 'sms';
   private token: string | null = null;
 
   constructor(

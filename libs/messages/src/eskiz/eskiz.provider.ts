@@ -4,7 +4,6 @@ import { EskizClient } from './eskiz.client.js';
 import { eskizReports } from './eskiz.transform.js';
 
 export const ESKIZ: MessageProviderDefinition = {
-  code: 'eskiz',
   channel: 'sms',
   fields: {
     api_url: webAddress('https://notify.eskiz.uz'),

@@ -12,9 +12,6 @@ export interface PlaymobileOptions {
 
 /** PlayMobile: a message carries our id; its state comes by reports alone, no call asks for it. */
 export class PlaymobileClient implements MessageSender {
-  readonly code = 'playmobile';
-  readonly channel = 'sms';
-
   constructor(
     private readonly options: PlaymobileOptions,
     private readonly reach: Reach,

@@ -4,7 +4,6 @@ import { PlaymobileClient } from './playmobile.client.js';
 import { playmobileReports } from './playmobile.transform.js';
 
 export const PLAYMOBILE: MessageProviderDefinition = {
-  code: 'playmobile',
   channel: 'sms',
   fields: {
     api_url: webAddress('https://send.smsxabar.uz'),

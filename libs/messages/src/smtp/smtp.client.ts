@@ -31,9 +31,6 @@ const OVERDUE: SendOutcome = { kind: 'unclear', detail: 'the server has not ende
  * certificate is checked; without a good one nothing is sent, not even the password.
  */
 export class SmtpClient implements MessageSender {
-  readonly code = 'smtp';
-  readonly channel = 'email';
-
   constructor(
     private readonly options: SmtpOptions,
     private readonly reach: Reach,

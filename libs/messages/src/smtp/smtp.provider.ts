@@ -12,7 +12,6 @@ const PEM = /^-----BEGIN [A-Z ]{1,40}-----[A-Za-z0-9+/=\s]{1,8000}-----END [A-Z 
 const PORT = /^(25|465|587|2525|[1-9]\d{3,4})$/;
 
 export const SMTP: MessageProviderDefinition = {
-  code: 'smtp',
   channel: 'email',
   fields: {
     host: field({ pattern: HOST }),

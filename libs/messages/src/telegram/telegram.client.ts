@@ -17,9 +17,6 @@ export interface TelegramReply {
 
 /** A bot of the merchant's, by plain calls of the Bot API. */
 export class TelegramClient implements MessageSender {
-  readonly code = 'telegram';
-  readonly channel = 'telegram';
-
   constructor(
     private readonly options: TelegramOptions,
     private readonly reach: Reach,

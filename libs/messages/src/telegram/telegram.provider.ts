@@ -3,7 +3,6 @@ import type { MessageProviderDefinition } from '../definition.js';
 import { TelegramClient } from './telegram.client.js';
 
 export const TELEGRAM: MessageProviderDefinition = {
-  code: 'telegram',
   channel: 'telegram',
   fields: {
     api_url: webAddress('https://api.telegram.org'),

@@ -6,7 +6,6 @@ import { ATMOS_CALLBACKS } from './atmos.callback.js';
 import { AtmosClient } from './atmos.client.js';
 
 export const ATMOS: ProviderDefinition = {
-  code: 'atmos',
   fields: {
     consumer_key: field(),
     consumer_secret: SECRET,
@@ -34,7 +33,6 @@ export const ATMOS: ProviderDefinition = {
     statusByOurRef: false,
     statusFlows: FLOWS,
     ...REGISTERS_NOTHING,
-    amountUnit: 'tiyin',
     qrPaymentProvider: null,
   }),
   lineForm: () => NO_LINES,

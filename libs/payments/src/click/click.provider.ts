@@ -16,7 +16,6 @@ function linksRefunds(read: ReadValue): boolean {
 }
 
 export const CLICK: ProviderDefinition = {
-  code: 'click',
   fields: {
     service_id: NUMBER,
     merchant_id: NUMBER,
@@ -53,13 +52,10 @@ export const CLICK: ProviderDefinition = {
     preparedFlows: [],
     statusByOurRef: true,
     statusFlows: FLOWS,
-    fiscalModes: ['gateway', 'provider'],
     fiscalFlows: FLOWS,
-    markingSupported: true,
     providerDocuments: 'fetched',
     refundDocuments: linksRefunds(read) ? 'fetched' : null,
     linkFlows: ['hold', 'charge', 'invoice'],
-    amountUnit: 'som',
     qrPaymentProvider: 64,
   }),
   lineForm: (read) => clickLineForm(amountScaleOf(read)),

@@ -5,7 +5,6 @@ import { MULTICARD_LINE_FORM } from './multicard-ofd.js';
 import { MulticardClient } from './multicard.client.js';
 
 export const MULTICARD: ProviderDefinition = {
-  code: 'multicard',
   fields: {
     application_id: field(),
     secret: SECRET,
@@ -31,13 +30,10 @@ export const MULTICARD: ProviderDefinition = {
     preparedFlows: ['hold', 'veto'],
     statusByOurRef: false,
     statusFlows: FLOWS,
-    fiscalModes: ['gateway', 'provider'],
     fiscalFlows: FLOWS,
-    markingSupported: true,
     providerDocuments: 'fetched',
     refundDocuments: 'fetched',
     linkFlows: ['hold', 'charge', 'invoice', 'veto'],
-    amountUnit: 'tiyin',
     qrPaymentProvider: null,
   }),
   lineForm: () => MULTICARD_LINE_FORM,

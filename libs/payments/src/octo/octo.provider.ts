@@ -6,7 +6,6 @@ import { OctoClient } from './octo.client.js';
 import { OCTO_NOTIFICATIONS } from './octo.notification.js';
 
 export const OCTO: ProviderDefinition = {
-  code: 'octo',
   fields: {
     shop_id: field({ pattern: /^\d{1,12}$/ }),
     secret: SECRET,
@@ -37,7 +36,6 @@ export const OCTO: ProviderDefinition = {
     statusByOurRef: true,
     statusFlows: FLOWS,
     ...REGISTERS_NOTHING,
-    amountUnit: 'som',
     qrPaymentProvider: null,
   }),
   lineForm: () => NO_LINES,

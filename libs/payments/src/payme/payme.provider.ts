@@ -15,19 +15,14 @@ const PAYME_CAPABILITIES: ProviderCapabilities = {
   preparedFlows: ['hold'],
   statusByOurRef: false,
   statusFlows: ['hold'],
-  fiscalModes: ['gateway', 'provider'],
   fiscalFlows: FLOWS,
-  // `detail` has no field for marking codes.
-  markingSupported: false,
   providerDocuments: 'reported',
   refundDocuments: 'reported',
   linkFlows: ['hold'],
-  amountUnit: 'tiyin',
   qrPaymentProvider: 141,
 };
 
 export const PAYME: ProviderDefinition = {
-  code: 'payme',
   fields: {
     cashbox_id: field(),
     key: SECRET,

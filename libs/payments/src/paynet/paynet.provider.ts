@@ -14,13 +14,11 @@ const PAYNET_CAPABILITIES: ProviderCapabilities = {
   statusByOurRef: false,
   statusFlows: [],
   ...REGISTERS_NOTHING,
-  amountUnit: 'tiyin',
   qrPaymentProvider: null,
 };
 
 /** Paynet only calls: the customer names the payment at a terminal or in the app, there is no page to go to. */
 export const PAYNET: ProviderDefinition = {
-  code: 'paynet',
   fields: {
     service_id: field({ pattern: /^\d{1,12}$/ }),
     login: field(),

@@ -10,7 +10,6 @@ const MOST_TIYIN = 99_999_999;
 
 /** The reference of an international card: a saved one, held until its receipt is registered. */
 export const STRIPE: ProviderDefinition = {
-  code: 'stripe',
   fields: {
     secret_key: SECRET,
     /** Signs its events. Without one none is taken, and the status alone is read. */
@@ -37,7 +36,6 @@ export const STRIPE: ProviderDefinition = {
     keyedCharges: true,
     statusFlows: FLOWS,
     ...REGISTERS_NOTHING,
-    amountUnit: 'tiyin',
     amountTiyin: { least: Number(read('least_amount')), most: MOST_TIYIN },
     qrPaymentProvider: null,
   }),

@@ -55,13 +55,10 @@ function capabilities(read: ReadValue): ProviderCapabilities {
     preparedFlows: ['hold', 'invoice'],
     statusByOurRef: false,
     statusFlows: ['hold', 'invoice', 'charge'],
-    fiscalModes: ['gateway', 'provider'],
     fiscalFlows: hasOfd ? ['hold', 'invoice', 'charge', 'inbound'] : ['invoice'],
-    markingSupported: false,
     providerDocuments: 'fetched',
     refundDocuments: 'fetched',
     linkFlows: ['charge'],
-    amountUnit: 'tiyin',
     qrPaymentProvider: 161,
   };
 }
@@ -117,7 +114,6 @@ function client(read: ReadValue, exchange: HttpExchange): UzumClient {
 }
 
 export const UZUM: ProviderDefinition = {
-  code: 'uzum',
   fields: {
     /** Where a customer pays who brings neither token nor code: Checkout's page, or Uzum's app (Merchant API). */
     page: choice('checkout', 'merchant'),

@@ -14,6 +14,5 @@ export const EMULATED_CAPABILITIES: ProviderCapabilities = {
   keyedCharges: true,
   statusFlows: FLOWS,
   ...REGISTERS_NOTHING,
-  amountUnit: 'tiyin',
   qrPaymentProvider: null,
 };
