@@ -2,16 +2,12 @@ import type { GatewaySettings } from '../settings.js';
 
 /** How patient the saga is. Derived from the program's settings in one place. */
 export interface PaymentTiming {
-  /** How long a call to a provider may take. */
-  callTimeoutMs: number;
   /** After this an unanswered call cannot be under way any more. */
   settleMs: number;
   /** A provider's call that takes longer is answered "not now": the provider waits two seconds, some of them for the way. */
   answerMs: number;
   /** How long a worker has a payment before another may take it. */
   leaseSeconds: number;
-  /** How long a customer has to pay. */
-  customerMs: number;
   /** What must be left of a hold to send the receipt: the register answers, then the money is taken. */
   holdMarginMs: number;
   /** Between two polls of what is due. */
@@ -33,14 +29,11 @@ export const RECEIPT_POLL_MS = 60_000;
 const MAX_REQUESTS = 4;
 
 export function paymentTiming(settings: GatewaySettings): PaymentTiming {
-  const { PAYMENT_CALL_TIMEOUT_MS: callTimeoutMs } = settings;
-  const longestMs = MAX_REQUESTS * callTimeoutMs + SEND_GUARD_MS;
+  const longestMs = MAX_REQUESTS * settings.PAYMENT_CALL_TIMEOUT_MS + SEND_GUARD_MS;
   return {
-    callTimeoutMs,
     answerMs: settings.PAYMENT_ANSWER_MS,
     settleMs: Math.max(settings.PAYMENT_SETTLE_MS, longestMs + 1_000),
     leaseSeconds: Math.ceil(longestMs / 1_000) + 8,
-    customerMs: settings.PAYMENT_CUSTOMER_MS,
     holdMarginMs: HOLD_MARGIN_MS,
     pollEveryMs: settings.PAYMENT_LOOK_MS,
   };

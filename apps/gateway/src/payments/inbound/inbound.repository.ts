@@ -17,7 +17,6 @@ export type Tx = Prisma.TransactionClient;
 export interface LockedPayment {
   id: string;
   number: bigint;
-  merchant_id: string;
   receipt_id: string;
   provider: ProviderCode;
   flow: PaymentFlow;
@@ -41,7 +40,6 @@ export interface TransactionRow {
   id: string;
   payment_id: string;
   state: 1 | 2 | -1 | -2;
-  is_live: boolean;
   amount_tiyin: bigint;
   provider_time_ms: bigint;
   create_time_ms: bigint;
@@ -61,7 +59,7 @@ export interface FoundTransaction {
 }
 
 const TRANSACTION = Prisma.sql`
-  id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms, cancel_time_ms, reason, attempt_number`;
+  id, payment_id, state, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms, cancel_time_ms, reason, attempt_number`;
 
 interface ReportedFiscal {
   type: 'PERFORM' | 'CANCEL';
@@ -113,7 +111,7 @@ export class InboundRepository {
       SELECT FROM payments p JOIN receipts r ON r.id = ANY(${ALL_RECEIPTS})
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} ORDER BY r.id FOR UPDATE OF r`;
     const rows = await tx.$queryRaw<LockedPayment[]>`
-      SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
+      SELECT p.id, p.number, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
              p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
              p.delivered_at IS NOT NULL AS is_delivered, r.status AS receipt_status, r.device_id, ${FURTHER_RECEIPTS} AS further,
              CASE p.fiscal_mode WHEN 'provider' THEN r.document END AS document

@@ -107,11 +107,11 @@ export class PaymeGroups {
 
   private async findAll(group: readonly PaymeQuestion[]): Promise<FoundTransaction[]> {
     const rows = await this.prisma.queryHot<FoundRow>(Prisma.sql`
-      SELECT asked.n, t.id AS t_id, t.payment_id AS t_payment_id, t.state AS t_state, t.is_live AS t_is_live,
+      SELECT asked.n, t.id AS t_id, t.payment_id AS t_payment_id, t.state AS t_state,
              t.amount_tiyin AS t_amount_tiyin, t.provider_time_ms AS t_provider_time_ms,
              t.create_time_ms AS t_create_time_ms, t.perform_time_ms AS t_perform_time_ms,
              t.cancel_time_ms AS t_cancel_time_ms, t.reason AS t_reason, t.attempt_number AS t_attempt_number,
-             p.id AS p_id, p.number AS p_number, p.merchant_id AS p_merchant_id, p.receipt_id AS p_receipt_id, p.provider AS p_provider,
+             p.id AS p_id, p.number AS p_number, p.receipt_id AS p_receipt_id, p.provider AS p_provider,
              p.flow AS p_flow, p.state AS p_state, p.amount_tiyin AS p_amount_tiyin, p.provider_ref AS p_provider_ref,
              p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time, p.delivered_at IS NOT NULL AS p_is_delivered,
              r.status AS p_receipt_status, r.device_id AS p_device_id, ${FURTHER_RECEIPTS} AS p_further,

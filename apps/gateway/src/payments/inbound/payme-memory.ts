@@ -36,7 +36,7 @@ export class PaymeMemory {
   ): void {
     if (!isUsual(payment)) return;
     const transaction: TransactionRow = {
-      ...{ id, payment_id: payment.id, state: 1, is_live: true, reason: null, amount_tiyin: payment.amount_tiyin },
+      ...{ id, payment_id: payment.id, state: 1, reason: null, amount_tiyin: payment.amount_tiyin },
       ...{ provider_time_ms: BigInt(timeMs), create_time_ms: BigInt(createTimeMs) },
       ...{ perform_time_ms: 0n, cancel_time_ms: 0n, attempt_number: null },
     };
