@@ -146,7 +146,8 @@ export class ProviderCallsController {
   private failure({ code, accountId, operation, request }: ProviderCall): InboundAnswer {
     const known = isId('pac', accountId) ? this.accounts.cached(accountId) : undefined;
     const asked = inboundRequestOf(request, operation, true);
-    return this.protocolOf(code).failure(asked, known ?? { provider: code, values: {} });
+    // In the words of the provider that was called, whosever account this is.
+    return this.protocolOf(code).failure(asked, { provider: code, values: known?.values ?? {} });
   }
 
   private async find(provider: ProviderCode, id: string): Promise<OpenAccount> {
