@@ -234,6 +234,7 @@ export class ShopWalk {
             reason: 'not seen',
             confirmUnsettled: mayConfirm,
             sendsAgain: this.shop.chance.happens(0.5),
+            document: null,
           } as const);
       const command = { caller: CALLER, attemptId: attempt, decision, evidence: GROUNDS.evidence };
       const said = await answerOf(() => this.shop.app.get(ResolveAttempt).execute(command));

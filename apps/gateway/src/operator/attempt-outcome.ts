@@ -27,17 +27,37 @@ export function differenceIn(outcome: Outcome, baseline: Baseline): string | nul
 /** Why the attempt is where it is, in words. */
 export function explanationIn(outcome: Outcome): string | null {
   const late = foundLateIn(outcome);
-  if (late !== null) {
-    const [terminal, seq] = [String(late['terminal_id']), String(late['receipt_seq'])];
-    return `an operator had ended it; its register has it all the same, as receipt ${seq} of terminal ${terminal}`;
-  }
+  if (late.length > 0) return `an operator had ended it; its register has it all the same, ${placesOf(late)}`;
   const words = [textIn(outcome, 'reason'), textIn(outcome, 'why')].filter((text) => text !== null);
   return words.length === 0 ? null : words.join('; ');
 }
 
-/** The document that a register turned out to have after a person had ended its receipt; null: none, or it is decided. */
-export function foundLateIn(outcome: Outcome): Outcome {
-  return objectIn(outcome, 'found_late');
+/** A document that a register turned out to have after a person had ended its receipt. */
+export interface FoundLate {
+  terminalId: string;
+  receiptSeq: number;
+  /** Null: its register has not said it. */
+  fiscalSign: string | null;
+  /** The register that has answered. */
+  deviceId: string;
+}
+
+/** Of which no person has said yet what becomes of them, the first that came first. */
+export function foundLateIn(outcome: Outcome): FoundLate[] {
+  const found = outcome?.['found_late'];
+  if (!Array.isArray(found)) return [];
+  return found.map((one: Outcome) => ({
+    terminalId: textIn(one, 'terminal_id') ?? '',
+    receiptSeq: Number(one?.['receipt_seq']),
+    fiscalSign: textIn(one, 'fiscal_sign'),
+    deviceId: textIn(one, 'device_id') ?? '',
+  }));
+}
+
+export function placesOf(documents: readonly FoundLate[]): string {
+  return documents
+    .map(({ receiptSeq, terminalId }) => `as receipt ${receiptSeq} of terminal ${terminalId}`)
+    .join(' and ');
 }
 
 function objectIn(value: Outcome, key: string): Record<string, unknown> | null {

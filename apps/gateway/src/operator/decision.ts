@@ -23,14 +23,23 @@ interface Registered {
 export type Decision =
   | (Registered & { kind: 'registered' })
   /** `confirmUnsettled`: the operator confirms that the lost request will not reach the register any more. */
-  | { kind: 'not_registered'; reason: string; confirmUnsettled: boolean; sendsAgain: boolean }
+  | {
+      kind: 'not_registered';
+      reason: string;
+      confirmUnsettled: boolean;
+      sendsAgain: boolean;
+      /** Of a receipt that was ended: which document its register has no more. */
+      document: Pick<RegistrationClaim, 'receiptSeq' | 'terminalId'> | null;
+    }
   /** Registered, and once too often. `surplus` null: this very registration is the one to be refunded. */
   | (Registered & { kind: 'duplicate'; surplus: RegistrationClaim | null });
 
 /** @throws Problem 422 naming every field that the decision lacks or does not take */
 export function readDecision(body: ResolveBody): Decision {
+  const namesDocument = body.send_again === false && isGiven(body.receipt_seq);
+  const strange = namesDocument ? CLAIM_FIELDS.filter((name) => !NAMES_DOCUMENT.includes(name)) : CLAIM_FIELDS;
   const faults =
-    body.decision === 'not_registered' ? unwanted(body, [...CLAIM_FIELDS, 'confirm_terminal']) : claimFaults(body);
+    body.decision === 'not_registered' ? unwanted(body, [...strange, 'confirm_terminal']) : claimFaults(body);
   if (body.decision !== 'not_registered') faults.push(...unwanted(body, ['confirm_unsettled', 'send_again']));
   if (body.decision !== 'duplicate') faults.push(...unwanted(body, ['surplus']));
   if (faults.length > 0) throw Problem.fromErrors(faults);
@@ -39,6 +48,7 @@ export function readDecision(body: ResolveBody): Decision {
     return {
       ...{ kind: 'not_registered', reason },
       ...{ confirmUnsettled: body.confirm_unsettled === true, sendsAgain: body.send_again !== false },
+      document: namesDocument ? { receiptSeq: body.receipt_seq ?? 0, terminalId: body.terminal_id ?? null } : null,
     };
   const claim: RegistrationClaim = {
     receiptSeq: body.receipt_seq ?? 0,
@@ -54,6 +64,7 @@ export function readDecision(body: ResolveBody): Decision {
 }
 
 const CLAIM_FIELDS = ['receipt_seq', 'fiscal_sign', 'verification_url', 'terminal_id', 'registered_at'] as const;
+const NAMES_DOCUMENT: readonly string[] = ['receipt_seq', 'terminal_id'];
 
 /** Sign and link are asked for by the receipt's type, which only the database knows. */
 function claimFaults(body: ResolveBody): ProblemError[] {

@@ -169,7 +169,7 @@ export class ListUnknown {
            AND c.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4)
       ), late AS MATERIALIZED (
         -- Hardly ever any, of whichever merchant.
-        SELECT a.receipt_id AS id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+        SELECT DISTINCT a.receipt_id AS id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
          WHERE a.outcome ? 'found_late' AND r.merchant_id = ${merchantId} AND r.id >= ${after.receiptId}
       ), page AS MATERIALIZED (
         SELECT a.* FROM (SELECT id, 'unknown' AS state FROM unknown UNION ALL SELECT id, 'open' FROM blocked UNION ALL SELECT id, 'late' FROM late) w
@@ -203,7 +203,7 @@ function unknownView(row: UnknownRow, receipt: ReceiptView): UnknownView {
   const { baseline, outcome } = row;
   const reading = readingIn(outcome);
   const isOpen = row.state === 'open';
-  const isParked = row.state === 'unknown' && foundLateIn(outcome) === null;
+  const isParked = row.state === 'unknown' && foundLateIn(outcome).length === 0;
   return {
     receipt,
     device: {

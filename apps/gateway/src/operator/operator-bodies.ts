@@ -90,6 +90,7 @@ export class ResolveBody {
   @IsReason()
   reason!: string;
 
+  /** With not_registered and send_again false: the document that the register of a rejected receipt has no more. */
   @IsOptional()
   @IsReceiptSeq()
   receipt_seq?: number | null;

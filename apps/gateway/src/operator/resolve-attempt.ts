@@ -17,6 +17,7 @@ import type { Caller } from '../audit/caller.js';
 import { RefundDuplicate } from '../receipts/refunds/refund-duplicate.js';
 import { checkRegistration, ownTerminals, type CheckedRegistration } from './check-registration.js';
 import { foundLateIn } from './attempt-outcome.js';
+import { documentDecided } from './decide-found-late.js';
 import type { Decision, RegistrationClaim } from './decision.js';
 import type { Evidence } from './lock-device.js';
 import { TERMINAL_ID } from './operator-bodies.js';
@@ -51,10 +52,6 @@ interface PlacedAttempt extends LockedAttempt {
 }
 
 const ENDED_DETAIL = 'An operator has decided that no register has it, and that it is not sent again.';
-
-const FOUND_LATE_DETAIL =
-  'The receipt was ended as rejected and stays so. Decide what becomes of the document that its register has: duplicate without surplus takes it back, ' +
-  'not_registered with send_again false says that there is none any more.';
 
 type Tx = Prisma.TransactionClient;
 
@@ -158,17 +155,21 @@ export class ResolveAttempt {
     attempt: PlacedAttempt,
     { caller, decision, recorded }: { caller: Caller; decision: Decision; recorded: Record<string, unknown> },
   ): Promise<Decided> {
-    if (decision.kind === 'not_registered') {
-      const after = { ...recorded, send_again: false, receipt_status: attempt.receiptStatus };
-      if (!(await closeFoundLate(tx, attempt.id, after))) throw alreadyResolved(attempt);
+    const { document, surplus } = documentDecided(attempt, foundLateIn(attempt.outcome), decision);
+    const { terminalId, receiptSeq, deviceId } = document;
+    if (surplus === null) {
+      const gone = { terminal_id: terminalId, receipt_seq: receiptSeq, receipt_status: attempt.receiptStatus };
+      const after = { ...recorded, send_again: false, ...gone };
+      if (!(await closeFoundLate(tx, attempt.id, { document, resolution: after }))) throw alreadyResolved(attempt);
       return { after, refund: null };
     }
-    const surplus = checked(decision.claim, attempt, '');
     if (await this.rows.isSequenceTaken(tx, attempt.merchantId, surplus)) throw sequenceTaken('/receipt_seq');
     const resolution = { ...recorded, surplus: fiscalFacts(surplus) };
-    if (!(await closeFoundLate(tx, attempt.id, resolution))) throw alreadyResolved(attempt);
-    await raiseLaneSequence(tx, deviceOf(attempt, surplus), surplus);
-    const refund = await this.takeBack(tx, attempt, { caller, registration: surplus, surplus });
+    if (!(await closeFoundLate(tx, attempt.id, { document, resolution }))) throw alreadyResolved(attempt);
+    await raiseLaneSequence(tx, deviceId, surplus);
+    // One refund of each document: an attempt may have several.
+    const key = `${attempt.id}/${terminalId}/${receiptSeq}`;
+    const refund = await this.takeBack(tx, attempt, { caller, registration: surplus, surplus, key });
     return { after: { ...resolution, receipt_status: attempt.receiptStatus, refund_id: refund?.id ?? null }, refund };
   }
 
@@ -216,10 +217,10 @@ export class ResolveAttempt {
   private takeBack(
     tx: Tx,
     { id: attemptId, receiptId }: LockedAttempt,
-    { caller, registration, surplus }: TakenBack,
+    { caller, registration, surplus, key = attemptId }: TakenBack,
   ): Promise<Decided['refund']> {
     const { merchantId, actor } = caller;
-    const decided = { merchantId, actor, attemptId, receiptId, isSurplus: surplus !== null };
+    const decided = { merchantId, actor, key, receiptId, isSurplus: surplus !== null };
     return this.duplicates.execute(tx, { ...decided, ...(surplus ?? registration) });
   }
 
@@ -254,22 +255,20 @@ function refuseUnlessUndecided(attempt: LockedAttempt, decision: Decision): void
   if (attempt.state === 'open') {
     throw new Problem('attempt_open', 'The register is still being asked; park the attempt to decide it yourself.');
   }
-  if (decision.kind === 'not_registered' && !decision.sendsAgain && waitsToBeSentAgain(attempt)) return;
-  if (isFoundLate(attempt)) {
-    const endsIt =
-      decision.kind === 'duplicate'
-        ? decision.surplus === null
-        : decision.kind === 'not_registered' && !decision.sendsAgain;
-    if (!endsIt) throw new Problem('already_resolved', FOUND_LATE_DETAIL);
-    return;
-  }
+  if (isFoundLate(attempt)) return;
   // A late answer may have proved the receipt while the attempt still counts as unknown.
-  if (attempt.state !== 'unknown' || attempt.receiptStatus !== 'unknown') throw alreadyResolved(attempt);
+  const isUndecided = attempt.state === 'unknown' && attempt.receiptStatus === 'unknown';
+  const endsWaiting = decision.kind === 'not_registered' && !decision.sendsAgain && waitsToBeSentAgain(attempt);
+  if (!isUndecided && !endsWaiting) throw alreadyResolved(attempt);
+  if (decision.kind !== 'not_registered' || decision.document === null) return;
+  const detail =
+    'receipt_seq does not belong to the decision not_registered: its register is not known to have a document of it';
+  throw Problem.fromErrors([{ pointer: '/receipt_seq', code: 'unknown_field', detail }]);
 }
 
 /** A register has answered for it although a person had ended its receipt, and no person has said yet what becomes of that document. */
 function isFoundLate({ receiptStatus, outcome }: LockedAttempt): boolean {
-  return receiptStatus === 'rejected' && foundLateIn(outcome) !== null;
+  return receiptStatus === 'rejected' && foundLateIn(outcome).length > 0;
 }
 
 /** By a person's word, to a register that may be gone since, or had been already. */
@@ -349,6 +348,8 @@ interface TakenBack {
   registration: CheckedRegistration;
   /** Null: the registration itself is one too many. */
   surplus: CheckedRegistration | null;
+  /** Under which it is taken back once; the attempt, where it is left out. */
+  key?: string;
 }
 
 function changed(attempt: LockedAttempt, decision: Decision, { after, refund }: Decided): Changed<ResolvedAttempt> {

@@ -1,7 +1,16 @@
 // Promise: a document that a register has of a receipt which a person had ended waits for a person, in the list and in the count, until it is taken back or said to be gone.
 import 'reflect-metadata';
 import { countUnknown, recordLateAnswer } from '#ledger';
-import { claimOf, link, OperatorFixture, SIGN, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import {
+  claimOf,
+  link,
+  OperatorFixture,
+  reading,
+  SIGN,
+  type Answer,
+  type AttemptSetup,
+  type TestAttempt,
+} from './testing/operator-fixture.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const REASON = 'found in the register’s journal';
@@ -11,6 +20,7 @@ const ENDED = {
   confirm_unsettled: true,
   reason: 'burnt; the OFD does not have it',
 };
+const GONE = { decision: 'not_registered', send_again: false, receipt_seq: 101, reason: 'refunded at the register' };
 
 let fixture: OperatorFixture;
 
@@ -26,11 +36,19 @@ const duplicate = (attempt: TestAttempt): Record<string, unknown> => ({
   ...{ decision: 'duplicate', reason: REASON },
   ...claimOf(attempt),
 });
+const duplicateOf = (terminalId: string, receiptSeq: number): Record<string, unknown> => ({
+  ...{ decision: 'duplicate', reason: REASON, receipt_seq: receiptSeq, fiscal_sign: SIGN },
+  verification_url: link(terminalId, receiptSeq, SIGN),
+});
 const listed = async (): Promise<string[]> =>
   (await fixture.get('/v1/operator/unknown')).body.data.map(({ attempt }) => attempt.id);
 const waiting = (): Promise<number> => countUnknown(fixture.prisma, 100);
 
-function answersLate({ receiptId, deviceId, terminalId }: TestAttempt, receiptSeq = 101): Promise<unknown> {
+function answersLate(
+  { receiptId, deviceId, terminalId: own }: TestAttempt,
+  receiptSeq = 101,
+  terminalId = own,
+): Promise<unknown> {
   const registration = {
     ...{ terminalId, receiptSeq, fiscalSign: SIGN, verificationUrl: link(terminalId, receiptSeq, SIGN) },
     ...{ transactionTimeMs: Date.parse('2026-01-02T03:04:05Z'), ofdSent: false, ofdError: null },
@@ -39,10 +57,15 @@ function answersLate({ receiptId, deviceId, terminalId }: TestAttempt, receiptSe
   return recordLateAnswer(fixture.prisma, { receiptId, deviceId, registration });
 }
 
-async function endedAndAnswered(): Promise<TestAttempt> {
-  const attempt = await fixture.createAttempt();
+async function ended(setup: AttemptSetup = {}): Promise<TestAttempt> {
+  const attempt = await fixture.createAttempt(setup);
   expect((await resolve(attempt.attemptId, ENDED)).body.receipt.status).toBe('rejected');
   expect(await waiting()).toBe(0);
+  return attempt;
+}
+
+async function endedAndAnswered(): Promise<TestAttempt> {
+  const attempt = await ended();
   expect(await answersLate(attempt)).toBe('duplicate_suspected');
   return attempt;
 }
@@ -59,7 +82,7 @@ test('it waits for a person, and is taken back by the module that has it; the re
         attempt: { id: attemptId, state: 'unknown', unsettled: false },
       },
       explanation: expect.stringContaining(`receipt 101 of terminal ${terminalId}`),
-      evidence: { found_late: { terminal_id: terminalId, receipt_seq: 101, fiscal_sign: SIGN, evidence: 'answer' } },
+      evidence: { found_late: [{ terminal_id: terminalId, receipt_seq: 101, fiscal_sign: SIGN, evidence: 'answer' }] },
     },
   ]);
   const answer = await resolve(attemptId, duplicate(attempt));
@@ -81,16 +104,81 @@ test('it waits for a person, and is taken back by the module that has it; the re
   expect(await listed()).toEqual([]);
   await answersLate(attempt, 102);
   expect(await listed()).toEqual([attemptId]);
-  expect((await resolve(attemptId, ENDED)).status).toBe(200);
+  expect((await resolve(attemptId, { ...GONE, receipt_seq: 102 })).status).toBe(200);
+});
+
+test('two documents of one receipt are decided one by one, and each is taken back once', async () => {
+  const { attemptId, terminalId, ...attempt } = await endedAndAnswered();
+  const answersAgain = (receiptSeq: number): Promise<unknown> =>
+    answersLate({ ...attempt, attemptId, terminalId }, receiptSeq);
+  await answersAgain(102);
+  expect(await waiting()).toBe(1);
+  const refundIds: unknown[] = [];
+  for (const receiptSeq of [101, 102]) {
+    expect(await listed()).toEqual([attemptId]);
+    const { status, body } = await resolve(attemptId, duplicateOf(terminalId, receiptSeq));
+    expect([status, body.refund_id]).toEqual([200, expect.any(String)]);
+    refundIds.push(body.refund_id);
+  }
+  expect(new Set(refundIds).size).toBe(2);
+  // Of the first one, too, a relay may have kept the answer.
+  for (const receiptSeq of [101, 102]) await answersAgain(receiptSeq);
+  expect([await listed(), await waiting()]).toEqual([[], 0]);
+});
+
+test('what had ended it, sent again, says nothing of a document that no person has seen', async () => {
+  const { attemptId } = await endedAndAnswered();
+  expect((await resolve(attemptId, ENDED)).body.code).toBe('already_resolved');
+  expect((await resolve(attemptId, { ...GONE, receipt_seq: 102 })).body.errors).toMatchObject([
+    { pointer: '/receipt_seq', code: 'contradicts_reading' },
+  ]);
+  expect(await listed()).toEqual([attemptId]);
+  await resolve(attemptId, GONE);
+  expect((await resolve(attemptId, GONE)).body.code).toBe('already_resolved');
+});
+
+test('a document is named alone where there is one', async () => {
+  const { attemptId } = await fixture.createAttempt();
+  const { status, body } = await resolve(attemptId, GONE);
+  expect([status, body.errors]).toMatchObject([422, [{ pointer: '/receipt_seq', code: 'unknown_field' }]]);
+  await resolve(attemptId, ENDED);
+});
+
+test('what is taken back is the document that the register has answered, and no other', async () => {
+  const { attemptId, terminalId } = await endedAndAnswered();
+  const other = '999999999999';
+  const wrong = [
+    { ...duplicateOf(terminalId, 102) },
+    { ...duplicateOf('UZ000000000000', 101) },
+    { ...duplicateOf(terminalId, 101), fiscal_sign: other, verification_url: link(terminalId, 101, other) },
+  ];
+  for (const decision of wrong) {
+    const { status, body } = await resolve(attemptId, decision);
+    expect([status, body.errors]).toMatchObject([422, [{ code: 'contradicts_reading' }]]);
+  }
+  await resolve(attemptId, GONE);
+});
+
+test('also one that came after the counters were read, or stands in a module that came later', async () => {
+  const device = await fixture.createDevice();
+  const read = await ended({ device, outcome: { reading: reading(device.terminalId, 101) } });
+  await answersLate(read, 105);
+  const taken = await resolve(read.attemptId, duplicateOf(read.terminalId, 105));
+  expect([taken.status, taken.body.refund_id]).toEqual([200, expect.any(String)]);
+  const changed = await ended();
+  await answersLate(changed, 3, 'UZ999999999999');
+  const unplaced = await resolve(changed.attemptId, duplicateOf('UZ999999999999', 3));
+  // No register has this module now: it is refunded wherever it is.
+  expect([unplaced.status, unplaced.body.refund_id]).toEqual([200, null]);
 });
 
 test('what was refunded at the register is recorded as gone', async () => {
   const { attemptId } = await endedAndAnswered();
-  const answer = await resolve(attemptId, ENDED);
+  const answer = await resolve(attemptId, GONE);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   expect([await listed(), await waiting()]).toEqual([[], 0]);
   expect(await fixture.attempt(attemptId)).toMatchObject({
-    outcome: { decided_late: { decision: 'not_registered', reason: ENDED.reason, found_late: { receipt_seq: 101 } } },
+    outcome: { decided_late: [{ decision: 'not_registered', reason: GONE.reason, found_late: { receipt_seq: 101 } }] },
   });
 });
 
@@ -105,7 +193,7 @@ test('it is neither sold by that document nor sent again', async () => {
   for (const decision of decisions)
     expect((await resolve(attempt.attemptId, decision)).body.code).toBe('already_resolved');
   expect(await listed()).toEqual([attempt.attemptId]);
-  await resolve(attempt.attemptId, ENDED);
+  await resolve(attempt.attemptId, GONE);
 });
 
 test('an answer that meets the decision is not lost between them', async () => {

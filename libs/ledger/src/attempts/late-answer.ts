@@ -53,7 +53,7 @@ function dataOf({ registration, evidence = 'answer' }: LateRegistration): Prisma
                        'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)`;
 }
 
-/** A person has ended its receipt, and the register has a document of it: beside the attempt, for a person to take back. Once: not what was decided. */
+/** A person has ended its receipt, and the register has a document of it: beside the attempt, with others, for a person to take back. Once: not what was decided. */
 function foundLate({ deviceId, registration, evidence = 'answer' }: LateRegistration): Prisma.Sql {
   const { terminalId, receiptSeq, fiscalSign, verificationUrl, transactionTimeMs } = registration;
   const found = JSON.stringify({
@@ -61,11 +61,15 @@ function foundLate({ deviceId, registration, evidence = 'answer' }: LateRegistra
     ...{ verification_url: verificationUrl, registered_at: new Date(transactionTimeMs).toISOString(), evidence },
     at: new Date().toISOString(),
   });
-  const decided = JSON.stringify({ found_late: { terminal_id: terminalId, receipt_seq: receiptSeq } });
+  const known = JSON.stringify([{ terminal_id: terminalId, receipt_seq: receiptSeq }]);
+  const decided = JSON.stringify([{ found_late: { terminal_id: terminalId, receipt_seq: receiptSeq } }]);
   return Prisma.sql`
-      UPDATE attempts a SET outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('found_late', ${found}::jsonb)
+      UPDATE attempts a
+         SET outcome = coalesce(a.outcome, '{}'::jsonb) ||
+               jsonb_build_object('found_late', coalesce(a.outcome -> 'found_late', '[]'::jsonb) || ${found}::jsonb)
         FROM ended
        WHERE a.receipt_id = ended.id AND a.number = (SELECT max(number) FROM unproven)
+         AND NOT coalesce(a.outcome -> 'found_late' @> ${known}::jsonb, false)
          AND NOT coalesce(a.outcome -> 'decided_late' @> ${decided}::jsonb, false)
       RETURNING a.id`;
 }

@@ -36,13 +36,23 @@ export async function closeParked(
 export async function closeFoundLate(
   tx: Statements,
   attemptId: string,
-  resolution: Record<string, unknown>,
+  {
+    document,
+    resolution,
+  }: { document: { terminalId: string; receiptSeq: number }; resolution: Record<string, unknown> },
 ): Promise<boolean> {
+  const place = JSON.stringify({ terminal_id: document.terminalId, receipt_seq: document.receiptSeq });
   const closed = await tx.$executeRaw`
     UPDATE attempts a
-       SET outcome = (a.outcome - 'found_late') || jsonb_build_object('decided_late',
-             ${JSON.stringify(resolution)}::jsonb || jsonb_build_object('found_late', a.outcome -> 'found_late'))
-     WHERE a.id = ${attemptId} AND a.outcome ? 'found_late'`;
+       SET outcome = (a.outcome - 'found_late')
+             || CASE WHEN d.left_over IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('found_late', d.left_over) END
+             || jsonb_build_object('decided_late', coalesce(a.outcome -> 'decided_late', '[]'::jsonb)
+                  || (${JSON.stringify(resolution)}::jsonb || jsonb_build_object('found_late', d.decided)))
+      FROM (SELECT o.id, jsonb_agg(f.one ORDER BY f.at) FILTER (WHERE NOT f.one @> ${place}::jsonb) AS left_over,
+                   jsonb_agg(f.one) FILTER (WHERE f.one @> ${place}::jsonb) -> 0 AS decided
+              FROM attempts o, jsonb_array_elements(o.outcome -> 'found_late') WITH ORDINALITY f(one, at)
+             WHERE o.id = ${attemptId} GROUP BY o.id) d
+     WHERE a.id = d.id AND d.decided IS NOT NULL`;
   return closed === 1;
 }
 

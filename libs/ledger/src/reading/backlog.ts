@@ -95,7 +95,7 @@ function waitingForPerson(most: number): Prisma.Sql {
        ) a
        WHERE NOT starts_with(m.merchant_id, 'mer_test_') AND a.closed_at IS NOT NULL
       UNION ALL
-      SELECT (outcome #>> '{found_late,at}')::timestamptz FROM attempts
+      SELECT (outcome #>> '{found_late,0,at}')::timestamptz FROM attempts
        WHERE outcome ? 'found_late' AND NOT starts_with(receipt_id, 'rcp_test_')
        LIMIT ${most}`;
 }

@@ -48,13 +48,15 @@ test('a duplicate names the surplus document', () => {
   });
 });
 
-test('of a receipt that was ended: its document is taken back, or is not there any more', () => {
+test('of a receipt that was ended: its document is taken back, or the one that is shown is not there any more', () => {
+  const evidence = { found_late: [{ receipt_seq: 17, terminal_id: 'UZ1' }, { receipt_seq: 18 }] };
   const draft = { ...typed, surplusSeq: '18', surplusSign: '210987654321', surplusLink: 'https://ofd.uz/y' };
-  expect(decisionBody(endedDraft(draft))).toEqual({
+  expect(decisionBody(endedDraft(draft, evidence))).toEqual({
     ...{ decision: 'duplicate', reason: 'seen at the register' },
     ...{ receipt_seq: 17, fiscal_sign: '123456789012', verification_url: 'https://ofd.uz/x' },
   });
-  expect(decisionBody(endedDraft({ ...draft, decision: 'not_registered' }))).toEqual({
+  expect(decisionBody(endedDraft({ ...draft, decision: 'not_registered' }, evidence))).toEqual({
     ...{ decision: 'not_registered', reason: 'seen at the register', send_again: false },
+    ...{ receipt_seq: 17, terminal_id: 'UZ1' },
   });
 });

@@ -1,4 +1,4 @@
-import type { Schema } from '../../api/api.js';
+import type { Schema, UnknownCase } from '../../api/api.js';
 import { inputToInstant } from '../../format/time.js';
 
 export type Decision = Schema<'ResolveBody2'>['decision'];
@@ -19,6 +19,9 @@ export interface DecisionDraft {
   isEnded: boolean;
   confirmUnsettled: boolean;
   confirmTerminal: boolean;
+  /** The document that there is none of any more, where there was one. */
+  goneSeq?: string;
+  goneTerminal?: string;
 }
 
 export const EMPTY_DECISION: DecisionDraft = {
@@ -40,10 +43,17 @@ export const EMPTY_DECISION: DecisionDraft = {
 /** What can be decided of a receipt that was ended as rejected and is at its register all the same: what becomes of that document. */
 export const ENDED_DECISIONS = ['duplicate', 'not_registered'] as const;
 
-/** The draft as it counts for such a receipt: it is neither sold by that document nor sent again. */
-export function endedDraft(draft: DecisionDraft): DecisionDraft & { decision: (typeof ENDED_DECISIONS)[number] } {
-  const decision = draft.decision === 'not_registered' ? 'not_registered' : 'duplicate';
-  return { ...draft, decision, isEnded: true, surplusSeq: '', surplusSign: '', surplusLink: '' };
+/** The draft as it counts for such a receipt: it is neither sold by that document nor sent again. What is said to be gone is the document that is shown. */
+export function endedDraft(
+  draft: DecisionDraft,
+  evidence: UnknownCase['evidence'],
+): DecisionDraft & { decision: (typeof ENDED_DECISIONS)[number] } {
+  const ended = { ...draft, isEnded: true, surplusSeq: '', surplusSign: '', surplusLink: '' };
+  if (draft.decision !== 'not_registered') return { ...ended, decision: 'duplicate' };
+  const found: unknown = evidence?.['found_late'];
+  const [first] = (Array.isArray(found) ? found : []) as ({ receipt_seq?: number; terminal_id?: string } | undefined)[];
+  const [seq, terminal] = [String(first?.receipt_seq ?? ''), first?.terminal_id ?? ''];
+  return { ...ended, decision: 'not_registered', goneSeq: seq, goneTerminal: terminal };
 }
 
 /** Only the fields of this decision are sent; each is judged by the gateway, with its pointer. */
@@ -53,6 +63,8 @@ export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
     return {
       ...{ decision, reason },
       ...(draft.isEnded && { send_again: false }),
+      ...(draft.goneSeq && { receipt_seq: wholeOf(draft.goneSeq) }),
+      ...(draft.goneTerminal && { terminal_id: draft.goneTerminal }),
       ...(draft.confirmUnsettled && { confirm_unsettled: true }),
     };
   }

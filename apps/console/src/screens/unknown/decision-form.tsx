@@ -23,7 +23,7 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
   const words = fleet.unknown;
   const [typed, change, clear] = useDraft<DecisionDraft>(`decision:${one.attempt.id}`, EMPTY_DECISION);
   const isOver = one.receipt.status === 'rejected';
-  const draft = isOver ? endedDraft(typed) : typed;
+  const draft = isOver ? endedDraft(typed, one.evidence) : typed;
   const decide = useChange(
     () =>
       api('post', '/v1/operator/attempts/{id}/resolve', {

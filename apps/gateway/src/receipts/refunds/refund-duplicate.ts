@@ -10,7 +10,8 @@ export interface DuplicateRegistration {
   merchantId: string;
   /** The client that decided. */
   actor: string;
-  attemptId: string;
+  /** It is taken back once under it. */
+  key: string;
   receiptId: string;
   /** The document that is one too many. */
   terminalId: string;
@@ -56,9 +57,9 @@ export class RefundDuplicate {
     const createdAt = await insertRefund(tx, {
       ...{ id, merchantId: one.merchantId, clientId: one.actor, saleId: one.receiptId, deviceId: device.deviceId },
       operation: one.isSurplus ? SURPLUS_OPERATION : WITHDRAWAL_OPERATION,
-      idempotencyKey: one.attemptId,
+      idempotencyKey: one.key,
       externalId: null,
-      bodyHash: sha256(canonicalJson({ attempt_id: one.attemptId })),
+      bodyHash: sha256(canonicalJson({ attempt_id: one.key })),
       document: {
         ...document,
         ...messages,
