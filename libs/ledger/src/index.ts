@@ -96,7 +96,7 @@ export {
 export type { ClosedAndOpened } from './attempts/close-and-open.js';
 export { LaneWrites } from './attempts/lane-writes.js';
 export { holdCopied, lockRestore, type HeldReceipt, type RunStatement } from './attempts/hold-from-copy.js';
-export { recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
+export { ENDED_AND_FOUND, recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
 export type { Intent, Opened } from './attempts/open.js';
 export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';
 export {

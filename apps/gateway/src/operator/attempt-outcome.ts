@@ -27,12 +27,12 @@ export function differenceIn(outcome: Outcome, baseline: Baseline): string | nul
 /** Why the attempt is where it is, in words. */
 export function explanationIn(outcome: Outcome): string | null {
   const late = foundLateIn(outcome);
-  if (late.length > 0) return `an operator had ended it; its register has it all the same, ${placesOf(late)}`;
+  if (late.length > 0) return `its receipt was ended; its register has it all the same, ${placesOf(late)}`;
   const words = [textIn(outcome, 'reason'), textIn(outcome, 'why')].filter((text) => text !== null);
   return words.length === 0 ? null : words.join('; ');
 }
 
-/** A document that a register turned out to have after a person had ended its receipt. */
+/** A document that a register turned out to have after its receipt was ended. */
 export interface FoundLate {
   terminalId: string;
   receiptSeq: number;

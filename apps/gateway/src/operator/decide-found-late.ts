@@ -6,7 +6,7 @@ import type { Decision } from './decision.js';
 import type { LockedAttempt } from './operator.repository.js';
 
 const DETAIL =
-  'The receipt was ended as rejected and stays so. Decide what becomes of the document that its register has: duplicate without surplus takes it back, ' +
+  'The receipt was ended and stays so. Decide what becomes of the document that its register has: duplicate without surplus takes it back, ' +
   'not_registered with send_again false and the receipt_seq of the document says that there is none any more.';
 
 export interface DocumentDecided {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
-import { answeredStatus, findReceipts } from '#ledger';
+import { answeredStatus, ENDED_AND_FOUND, findReceipts } from '#ledger';
 import { limitOf, strangeCursor, type Page, type PageQuery } from '../http/paging.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
@@ -24,7 +24,7 @@ export interface UnknownView {
   attempt: {
     id: string;
     number: number;
-    /** `open`: the relay is still finding out, or cannot reach the register. `unknown`: waits for a decision; of a rejected receipt, what its register has of it all the same. */
+    /** `open`: the relay is still finding out, or cannot reach the register. `unknown`: waits for a decision; of a rejected or cancelled receipt, what its register has of it all the same. */
     state: 'open' | 'unknown';
     created_at: string;
     parked_at: string | null;
@@ -170,7 +170,7 @@ export class ListUnknown {
       ), late AS MATERIALIZED (
         -- Hardly ever any, of whichever merchant.
         SELECT DISTINCT a.receipt_id AS id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-         WHERE a.outcome ? 'found_late' AND r.merchant_id = ${merchantId} AND r.id >= ${after.receiptId}
+         WHERE ${ENDED_AND_FOUND} AND r.merchant_id = ${merchantId} AND r.id >= ${after.receiptId}
       ), page AS MATERIALIZED (
         SELECT a.* FROM (SELECT id, 'unknown' AS state FROM unknown UNION ALL SELECT id, 'open' FROM blocked UNION ALL SELECT id, 'late' FROM late) w
          CROSS JOIN LATERAL (SELECT * FROM attempts WHERE receipt_id = w.id

@@ -147,7 +147,7 @@ export class ResolveAttempt {
   }
 
   /**
-   * Its receipt stays rejected, which its client has been answered. The document of it is one too many and is taken back; or there is none any more, as a person
+   * Its receipt stays rejected or cancelled, which its client has been answered. The document of it is one too many and is taken back; or there is none any more, as a person
    * has seen to it at the register.
    */
   private async decideFoundLate(
@@ -266,9 +266,9 @@ function refuseUnlessUndecided(attempt: LockedAttempt, decision: Decision): void
   throw Problem.fromErrors([{ pointer: '/receipt_seq', code: 'unknown_field', detail }]);
 }
 
-/** A register has answered for it although a person had ended its receipt, and no person has said yet what becomes of that document. */
+/** A register has answered for it although its receipt was ended, and no person has said yet what becomes of that document. */
 function isFoundLate({ receiptStatus, outcome }: LockedAttempt): boolean {
-  return receiptStatus === 'rejected' && foundLateIn(outcome).length > 0;
+  return (receiptStatus === 'rejected' || receiptStatus === 'cancelled') && foundLateIn(outcome).length > 0;
 }
 
 /** By a person's word, to a register that may be gone since, or had been already. */

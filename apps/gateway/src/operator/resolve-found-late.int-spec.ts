@@ -57,6 +57,10 @@ function answersLate(
   return recordLateAnswer(fixture.prisma, { receiptId, deviceId, registration });
 }
 
+async function movedTo(id: string, status: string): Promise<void> {
+  await fixture.prisma.$executeRaw`UPDATE receipts SET status = ${status}::receipt_status WHERE id = ${id}`;
+}
+
 async function ended(setup: AttemptSetup = {}): Promise<TestAttempt> {
   const attempt = await fixture.createAttempt(setup);
   expect((await resolve(attempt.attemptId, ENDED)).body.receipt.status).toBe('rejected');
@@ -181,6 +185,36 @@ test('what was refunded at the register is recorded as gone', async () => {
     outcome: { decided_late: [{ decision: 'not_registered', reason: GONE.reason, found_late: { receipt_seq: 101 } }] },
   });
 });
+
+test('so does one that was answered while the receipt was sent again, once that was refused', async () => {
+  const attempt = await fixture.createAttempt();
+  const { attemptId, receiptId } = attempt;
+  await resolve(attemptId, { decision: 'not_registered', confirm_unsettled: true, reason: REASON });
+  await movedTo(receiptId, 'sending');
+  expect(await answersLate(attempt)).toBe('duplicate_suspected');
+  // As long as it may still be registered, that is what it waits for.
+  expect([await listed(), await waiting()]).toEqual([[], 0]);
+  expect((await resolve(attemptId, duplicate(attempt))).body.code).toBe('already_resolved');
+  await movedTo(receiptId, 'rejected');
+  expect([await listed(), await waiting()]).toEqual([[attemptId], 1]);
+  expect((await resolve(attemptId, duplicate(attempt))).body.refund_id).toEqual(expect.any(String));
+});
+
+test.each(['rejected', 'cancelled'])(
+  'so does one of a receipt whose absence was proven and that is %s',
+  async (status) => {
+    const attempt = await fixture.createAttempt();
+    const { attemptId, receiptId } = attempt;
+    const proven = `UPDATE attempts SET state = 'not_registered', outcome = '{"proof": {"kind": "not_registered"}}' WHERE id = $1`;
+    await fixture.prisma.$executeRawUnsafe(proven, attemptId);
+    await movedTo(receiptId, 'accepted');
+    await movedTo(receiptId, status);
+    expect(await answersLate(attempt)).toBe('duplicate_suspected');
+    expect([await listed(), await waiting()]).toEqual([[attemptId], 1]);
+    const answer = await resolve(attemptId, duplicate(attempt));
+    expect([answer.body.receipt.status, answer.body.refund_id]).toEqual([status, expect.any(String)]);
+  },
+);
 
 test('it is neither sold by that document nor sent again', async () => {
   const attempt = await endedAndAnswered();

@@ -1,4 +1,4 @@
-import { isUniqueViolation, Prisma, UNPROVEN_ATTEMPT } from '#database';
+import { isUniqueViolation, Prisma } from '#database';
 import { OFD_FUSE_HOURS, type Registration } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { insertEvents, receiptEvents, receiptEventType } from '../events.js';
@@ -18,10 +18,13 @@ export type LateAnswer =
   | 'same'
   /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
   | 'proved'
-  /** The receipt is registered elsewhere, is being sent again at this moment, or was ended as rejected: an operator must decide. */
+  /** The receipt is registered elsewhere, is being sent again at this moment, or was ended as rejected or cancelled: an operator must decide. */
   | 'duplicate_suspected'
   /** This database does not know the receipt. */
   | 'no_receipt';
+
+/** Of an attempt `a` with a document that was found late: whether its receipt `r` was ended, and nothing else comes of the document. */
+export const ENDED_AND_FOUND = Prisma.raw(`(a.outcome ? 'found_late' AND r.status::text IN ('rejected', 'cancelled'))`);
 
 const PROVED = receiptMove(['unknown', 'accepted'], 'registered', 'relay');
 const WITH_REGISTERED = receiptEventType('registered');
@@ -53,7 +56,10 @@ function dataOf({ registration, evidence = 'answer' }: LateRegistration): Prisma
                        'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)`;
 }
 
-/** A person has ended its receipt, and the register has a document of it: beside the attempt, with others, for a person to take back. Once: not what was decided. */
+/**
+ * Its receipt was ended, and the register has a document of it: beside the attempt, with others, for a person to take back. Once: not what was decided.
+ * Also while it is sent again: where that is refused, the document waits from then on (`ENDED_AND_FOUND`).
+ */
 function foundLate({ deviceId, registration, evidence = 'answer' }: LateRegistration): Prisma.Sql {
   const { terminalId, receiptSeq, fiscalSign, verificationUrl, transactionTimeMs } = registration;
   const found = JSON.stringify({
@@ -68,7 +74,7 @@ function foundLate({ deviceId, registration, evidence = 'answer' }: LateRegistra
          SET outcome = coalesce(a.outcome, '{}'::jsonb) ||
                jsonb_build_object('found_late', coalesce(a.outcome -> 'found_late', '[]'::jsonb) || ${found}::jsonb)
         FROM ended
-       WHERE a.receipt_id = ended.id AND a.number = (SELECT max(number) FROM unproven)
+       WHERE a.receipt_id = ended.id AND a.number = (SELECT max(number) FROM closed)
          AND NOT coalesce(a.outcome -> 'found_late' @> ${known}::jsonb, false)
          AND NOT coalesce(a.outcome -> 'decided_late' @> ${decided}::jsonb, false)
       RETURNING a.id`;
@@ -84,14 +90,14 @@ async function completeOrProve(database: Statements, late: LateRegistration): Pr
       FROM receipts WHERE id = ${receiptId} AND NOT EXISTS (SELECT FROM completed)`);
   // Attempts before receipts, as in an operator's decision: the two wait for each other, and the later one sees what the earlier one has done.
   const [row] = await database.$queryRaw<{ late: LateAnswer }[]>`
-    WITH unproven AS MATERIALIZED (
-      SELECT a.receipt_id, a.number FROM attempts a WHERE a.receipt_id = ${receiptId} AND ${UNPROVEN_ATTEMPT}
+    WITH closed AS MATERIALIZED (
+      SELECT a.receipt_id, a.number FROM attempts a WHERE a.receipt_id = ${receiptId} AND a.state::text <> 'open'
        ORDER BY a.number DESC FOR UPDATE OF a
     ), ended AS MATERIALIZED (
       -- OFFSET 0: judged by the row that is locked, not by the one before.
       SELECT id FROM (SELECT r.id, r.status FROM receipts r
-                       WHERE r.id = ${receiptId} AND (SELECT count(*) FROM unproven) > 0 OFFSET 0 FOR UPDATE OF r) r
-       WHERE r.status::text = 'rejected'
+                       WHERE r.id = ${receiptId} AND (SELECT count(*) FROM closed) > 0 OFFSET 0 FOR UPDATE OF r) r
+       WHERE r.status::text IN ('rejected', 'cancelled', 'sending')
     ), found_late AS (${foundLate(late)}), completed AS (
       UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
                             verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now(),

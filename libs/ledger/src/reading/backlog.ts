@@ -1,4 +1,5 @@
 import { Prisma } from '#database';
+import { ENDED_AND_FOUND } from '../attempts/late-answer.js';
 import type { Statements } from '../statements.js';
 
 /** How far all receipts that wait are counted: a backlog of a million must not cost a scrape a second. */
@@ -95,7 +96,7 @@ function waitingForPerson(most: number): Prisma.Sql {
        ) a
        WHERE NOT starts_with(m.merchant_id, 'mer_test_') AND a.closed_at IS NOT NULL
       UNION ALL
-      SELECT (outcome #>> '{found_late,0,at}')::timestamptz FROM attempts
-       WHERE outcome ? 'found_late' AND NOT starts_with(receipt_id, 'rcp_test_')
+      SELECT (a.outcome #>> '{found_late,0,at}')::timestamptz FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+       WHERE ${ENDED_AND_FOUND} AND NOT starts_with(r.id, 'rcp_test_')
        LIMIT ${most}`;
 }

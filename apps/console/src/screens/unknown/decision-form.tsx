@@ -22,7 +22,7 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
   const { fleet } = useWords();
   const words = fleet.unknown;
   const [typed, change, clear] = useDraft<DecisionDraft>(`decision:${one.attempt.id}`, EMPTY_DECISION);
-  const isOver = one.receipt.status === 'rejected';
+  const isOver = one.receipt.status === 'rejected' || one.receipt.status === 'cancelled';
   const draft = isOver ? endedDraft(typed, one.evidence) : typed;
   const decide = useChange(
     () =>
