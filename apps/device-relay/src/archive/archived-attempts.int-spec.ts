@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { testClient } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
-import { archivesOfPartition, newestArchives, recordLateAnswer } from '#ledger';
+import { archivesOfPartition, closeFoundLate, newestArchives, recordLateAnswer } from '#ledger';
 import { openFolder } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { ArchiveLag } from './archive-lag.js';
 import {
@@ -112,6 +112,23 @@ test('what was proven by a late answer or a journal leaves, although its attempt
   await runToEnd(keeper());
   expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
   expect(await archives()).toMatchObject([{ state: 'removed', rows: 1, removed: 1 }]);
+});
+
+test('what has a document that was found late stays until a person has decided what becomes of that', async () => {
+  const { attemptId } = await sell({ state: 'not_registered', status: 'rejected' });
+  await newest();
+  const place = { terminalId: 'T-late', receiptSeq: 1 };
+  const found = { found_late: [{ terminal_id: place.terminalId, receipt_seq: place.receiptSeq }] };
+  await at.owner.query('UPDATE attempts SET outcome = $2 WHERE id = $1', [attemptId, found]);
+  await runToEnd(keeper());
+  expect((await attempts()).map(({ id }) => id)).toContain(attemptId);
+  const prisma = testClient(at.database.url);
+  expect(await closeFoundLate(prisma, attemptId, { document: place, resolution: { decision: 'duplicate' } })).toBe(
+    true,
+  );
+  await prisma.$disconnect();
+  await runToEnd(keeper());
+  expect((await attempts()).map(({ id }) => id)).not.toContain(attemptId);
 });
 
 test('a row that changed after it was archived stays, and is archived as it is then', async () => {
