@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { storableJson, type SaleResponse } from '#fiscal-domain';
 import type { RawAnswer } from './exchange.js';
-import { asObject, asText, parseSaleResponse } from './shapes.js';
+import { asObject, asWords, parseSaleResponse } from './shapes.js';
 
 /** Why an answer proves nothing. */
 export type UnclearReason =
@@ -90,14 +90,14 @@ function judgeFailure(
 ): Judged {
   // "Not registered" beside a receipt: one of the two is wrong.
   if (body['receipt'] !== undefined && body['receipt'] !== null) return unclear('contradiction', raw);
-  const code = asText(error?.['code']);
+  const code = asWords(error?.['code']);
   if (!error || !code) return unclear(raw.httpStatus < 300 ? 'unreadable' : 'http_error', raw);
-  const rule = asText(error['rule']);
+  const rule = asWords(error['rule']);
   return {
     kind: 'refused',
     httpStatus: raw.httpStatus,
     code,
-    message: asText(error['message']) ?? '',
+    message: asWords(error['message']) ?? '',
     ...(rule !== null && { rule }),
     ...(error['details'] !== undefined && { details: error['details'] }),
   };

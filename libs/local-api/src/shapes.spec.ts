@@ -1,4 +1,5 @@
 // Promise: an answer of a register that says what cannot be is not readable, so that nothing is recorded by it.
+import { judgeCall } from './answers.js';
 import { parseSaleResponse, parseStatus } from './shapes.js';
 
 const RECEIPT = {
@@ -29,9 +30,29 @@ test('why its module refuses every receipt', () => {
   expect(parseStatus({ ...STATUS, fmRefusal: { ...REFUSAL, more: 1 } })?.fmRefusal).toEqual(REFUSAL);
 });
 
-test.each([undefined, null, true, 'F-003', [], {}, { ...REFUSAL, message: 7 }, { ...REFUSAL, code: '' }])(
-  'a field of that name as %j leaves the status as it is',
-  (fmRefusal) => {
-    expect(parseStatus({ ...STATUS, fmRefusal })).toEqual(STATUS);
-  },
-);
+test.each([
+  undefined,
+  null,
+  true,
+  'F-003',
+  [],
+  {},
+  { ...REFUSAL, message: 7 },
+  { ...REFUSAL, code: '' },
+  { ...REFUSAL, code: 'E-016' },
+])('a field of that name as %j leaves the status as it is', (fmRefusal) => {
+  expect(parseStatus({ ...STATUS, fmRefusal })).toEqual(STATUS);
+});
+
+test('its words are taken up to a length, and end with a whole character', () => {
+  const message = `${'x'.repeat(499)}😀${'x'.repeat(1_000_000)}`;
+  const refusal = parseStatus({ ...STATUS, fmRefusal: { ...REFUSAL, reason: message, message } })?.fmRefusal;
+  expect(refusal).toEqual({ code: 'F-003', reason: 'x'.repeat(499), message: 'x'.repeat(499) });
+});
+
+test('so are those of a refusal', () => {
+  const error = { code: 'F-003', message: 'x'.repeat(1_000_000), rule: 'y'.repeat(1_000_000) };
+  const body = Buffer.from(JSON.stringify({ success: false, error }));
+  const answer = judgeCall({ kind: 'answered', httpStatus: 409, headers: {}, body }, parseStatus);
+  expect(answer).toMatchObject({ kind: 'refused', code: 'F-003', message: 'x'.repeat(500), rule: 'y'.repeat(500) });
+});

@@ -1,6 +1,7 @@
 /** Readers of the register's answers: the typed value, or `null` when anything that we rely on is missing or odd. */
 import {
   SUBSCRIPTION_STATES,
+  truncateText,
   type CloseShiftResponse,
   type CurrentZReport,
   type FmInfo,
@@ -30,6 +31,15 @@ export function asObject(value: unknown): Json | null {
 /** A text with at least one character. */
 export function asText(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** What a register says in words is kept with each device and receipt, and sent on: its answer may have two million characters. */
+const WORDS_LENGTH = 500;
+
+/** A text for people, of which the beginning is enough. */
+export function asWords(value: unknown): string | null {
+  const text = asText(value);
+  return text === null ? null : truncateText(text, WORDS_LENGTH);
 }
 
 /**
@@ -94,11 +104,14 @@ export function parseStatus(body: unknown): LocalStatus | null {
   };
 }
 
+/** By these the next poll sees it to be gone; a block under another code would need a person. */
+const REFUSING_EVERYTHING = new Set(['F-001', 'F-003']);
+
 /** In a form that is not ours it says nothing, as any field that is not known. */
 function fmRefusalIn(value: unknown): Pick<LocalStatus, 'fmRefusal'> {
   const json = asObject(value);
-  const [code, reason, message] = ['code', 'reason', 'message'].map((name) => asText(json?.[name]));
-  return code && reason && message ? { fmRefusal: { code, reason, message } } : {};
+  const [code, reason, message] = ['code', 'reason', 'message'].map((name) => asWords(json?.[name]));
+  return code && REFUSING_EVERYTHING.has(code) && reason && message ? { fmRefusal: { code, reason, message } } : {};
 }
 
 const FM_COUNTS = [
