@@ -9,7 +9,7 @@ import { runProgram } from './lib/user-error.mjs';
  */
 await runProgram(async () => {
   assertNodeVersion();
-  const endedBy = endCommandsWithUs();
+  endCommandsWithUs();
   const { names } = readArguments('Usage: npm test [-- types lint unit …], all groups where none is named.', {
     names: true,
   });
@@ -17,6 +17,6 @@ await runProgram(async () => {
   // Packages may be used only from here on.
   const { runGroups } = await import('./lib/test-run.mjs');
   const { passed, failed, skipped } = await runGroups(names);
-  process.exitCode = endedBy() ?? (failed === 0 ? 0 : 1);
+  process.exitCode = failed === 0 ? 0 : 1;
   console.log(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
 });

@@ -18,21 +18,30 @@ let ending = null;
 
 /**
  * From now on a signal ends the commands of `run`, with all that these have started, and refuses further ones. This process then goes to its own end,
- * as after any failure, so that what it holds is given back. A second signal ends it at once.
- * @returns {() => number | null} the code to exit with, where a signal has come
+ * as after any failure, so that what it holds is given back; its code says by which signal. A second signal, of whichever kind, ends it at once. What
+ * has not heard it by then, or after so long, is killed: a terminal's Ctrl-C does not reach groups of their own.
  */
 export function endCommandsWithUs() {
   endWithUs = process.platform !== 'win32';
+  /** @type {ChildProcess[]} also those that have ended since: what they have started may not */
+  let asked = [];
+  const kill = () => {
+    for (const child of asked) end(child, 'SIGKILL');
+  };
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.once(signal, () => {
-      ending ??= signal;
-      for (const child of running) end(child, 'SIGTERM');
-      setTimeout(() => {
-        for (const child of running) end(child, 'SIGKILL');
-      }, END_MS).unref();
+    process.on(signal, () => {
+      if (ending !== null) process.exit();
+      ending = signal;
+      asked = [...running];
+      for (const child of asked) end(child, 'SIGTERM');
+      setTimeout(kill, END_MS).unref();
     });
   }
-  return () => (ending === null ? null : 128 + os.constants.signals[ending]);
+  process.once('exit', () => {
+    if (ending === null) return;
+    kill();
+    process.exitCode = 128 + os.constants.signals[ending];
+  });
 }
 
 /**
