@@ -237,6 +237,20 @@ describe('the bot', () => {
     expect((await rig.messagesOf(stopped)).length).toBe(5);
   });
 
+  test('/start that meets a /stop begins again once that is over', async () => {
+    await say(35, { text: '/start' });
+    const { id } = (await rig.prisma.botChat.findFirst({ orderBy: { createdAt: 'desc' } }))!;
+    const before = await rig.prisma.botChat.count();
+    let starting: Promise<Response> | undefined;
+    await rig.prisma.$transaction(async (tx) => {
+      await tx.botChat.delete({ where: { id } });
+      starting = say(35, { text: '/start' });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    expect((await starting)?.status).toBe(200);
+    expect(await rig.prisma.botChat.count()).toBe(before);
+  });
+
   test('a receipt of another merchant is not sent, whatever its link', async () => {
     const other = await rig.sales.gateway.createMerchant();
     const device = await rig.sales.gateway.createDevice({ merchantId: other });

@@ -100,19 +100,17 @@ export class BotUpdates {
   private async begin({ account, chatId, chatHash, language }: Conversation): Promise<boolean> {
     const { id: accountId, merchantId } = account;
     return this.prisma.$transaction(async (tx) => {
-      const known = await tx.botChat.findUnique({ where: { accountId_chatHash: { accountId, chatHash } } });
-      if (known) await tx.botChat.update({ where: { id: known.id }, data: { stoppedAt: null, language } });
-      else {
-        const id = newId('cht');
-        await tx.$executeRaw`
-          INSERT INTO bot_chats (id, merchant_id, account_id, chat_hash, chat_sealed, language)
-          VALUES (${id}, ${merchantId}, ${accountId}, ${chatHash}, ${this.book.sealChat(id, chatId)}, ${language})
-          ON CONFLICT DO NOTHING`;
-      }
+      const id = newId('cht');
+      // In one statement: a /stop at the same moment takes the row away.
+      const [chat] = await tx.$queryRaw<{ is_proven: boolean }[]>`
+        INSERT INTO bot_chats (id, merchant_id, account_id, chat_hash, chat_sealed, language)
+        VALUES (${id}, ${merchantId}, ${accountId}, ${chatHash}, ${this.book.sealChat(id, chatId)}, ${language})
+        ON CONFLICT (account_id, chat_hash) DO UPDATE SET stopped_at = NULL, language = EXCLUDED.language
+        RETURNING phone_hash IS NOT NULL AS is_proven`;
       await tx.suppression.deleteMany({
         where: { merchantId, channel: 'telegram', addressHash: chatHash, reason: { in: ['stopped', 'bounce'] } },
       });
-      return (known?.phoneHash ?? null) !== null;
+      return chat?.is_proven === true;
     });
   }
 
