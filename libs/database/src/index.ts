@@ -1,4 +1,4 @@
-export { acrossMerchants, withinMerchant, withinShare } from './merchant-scope.js';
+export { acrossMerchants, onBehalfOfAll, withinMerchant, withinShare } from './merchant-scope.js';
 export { TENANT_SUFFIX } from './scoped-query.js';
 export {
   ACCESS_CHANGED_CHANNEL,

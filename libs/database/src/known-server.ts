@@ -1,6 +1,7 @@
 import { endsWithin, systemClock, type Logger } from '#runtime';
 import { readIdentity } from './database-identity.js';
 import { Prisma } from './generated/client.js';
+import { onBehalfOfAll } from './merchant-scope.js';
 import type { PrismaService } from './prisma.service.js';
 import { sessionConfig } from './session.js';
 import { watchedSession, type WatchedSession } from './watched-client.js';
@@ -59,7 +60,7 @@ export class KnownServer {
   /** Never rejects. @returns whether it was unknown and is known now */
   private async note(): Promise<boolean> {
     if (this.asking === null && systemClock.monotonicMs() < this.refusedUntilMs) return false;
-    this.asking ??= this.ask()
+    this.asking ??= onBehalfOfAll(() => this.ask())
       .catch((error: unknown) => {
         this.logger.warn({ err: error }, 'the server of the database was not asked');
         return false;

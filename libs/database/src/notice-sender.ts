@@ -1,4 +1,5 @@
 import { Prisma } from './generated/client.js';
+import { onBehalfOfAll } from './merchant-scope.js';
 import type { PrismaService } from './prisma.service.js';
 
 export interface NoticeSenderOptions {
@@ -28,7 +29,8 @@ export class NoticeSender {
     if (this.waiting.length >= MOST_WAITING)
       return this.options.onLost(new Error('Too many notices wait'), words.length);
     this.waiting.push(...words);
-    if (!this.sending) void this.sendWaiting();
+    // Also what others have sent and will send while it is at it: whose turn it came in decides nothing.
+    if (!this.sending) onBehalfOfAll(() => void this.sendWaiting());
   }
 
   private async sendWaiting(): Promise<void> {

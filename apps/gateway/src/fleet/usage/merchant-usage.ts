@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService } from '#database';
+import { onBehalfOfAll, PrismaService } from '#database';
 import { announceQuotas, type QuotaUse } from '#ledger';
 import { Problem } from '#problems';
 import { Periodic, type Logger } from '#runtime';
@@ -110,7 +110,8 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
 
   /** Adds what is counted here to the database, one time after another. @returns false: there is no more */
   flush(): Promise<boolean> {
-    const flushed = this.lastFlush.then(() => this.flushOnce());
+    // The next one waits for it, whosever it is, and with it the sale that asks.
+    const flushed = this.lastFlush.then(() => onBehalfOfAll(() => this.flushOnce()));
     this.lastFlush = flushed.catch(() => undefined);
     return flushed;
   }

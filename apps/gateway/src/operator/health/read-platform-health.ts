@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { LANE_LOCK_SESSIONS, PrismaService } from '#database';
+import { LANE_LOCK_SESSIONS, onBehalfOfAll, PrismaService } from '#database';
 import { readBacklog } from '#ledger';
 import { LaneBell } from '#queue';
 import { GATEWAY_SESSIONS } from '../../notice-receiver.js';
@@ -26,7 +26,7 @@ export class ReadPlatformHealth {
   ) {}
 
   execute(): Promise<PlatformHealth> {
-    return shared(this.kept, 'now', () => this.read());
+    return shared(this.kept, 'now', () => onBehalfOfAll(() => this.read()));
   }
 
   /** One statement after the other: a screen takes one connection, not six. */
