@@ -3,8 +3,10 @@ import { NotConnected } from './watched-client.js';
 
 /** With fewer there is nothing to divide: one is for what is of no share, one for a caller that has none. */
 const WORTH_DIVIDING = 4;
-/** Calls of one share that may wait to begin. */
-const WAITING_OF_ONE = 256;
+/** Connections that calls of one share may wait for before they begin; some wait for two at once. As many as a pool without shares lets wait. */
+const WAITING_OF_ONE = 1_024;
+/** Of all shares: beyond them a share may have one. Many times what one may have, so that a few that flood have no others refused. */
+const WAITING_OF_ALL = 8_192;
 
 /** More of a share waits to begin than may, or for longer: nothing of it was begun (libs/problems makes 429 of it). */
 export class ShareSpent extends Error {
@@ -25,16 +27,15 @@ export class SharedConnections {
 
   private constructor(
     size: number,
-    maxWaiting: number,
     private readonly timeoutMs: number,
   ) {
     const perKey = Math.ceil(size / 2);
-    this.slots = new FairSlots({ total: size - 1, perKey, waitingPerKey: WAITING_OF_ONE, waiting: maxWaiting });
+    this.slots = new FairSlots({ total: size - 1, perKey, waitingPerKey: WAITING_OF_ONE, waiting: WAITING_OF_ALL });
   }
 
   /** Null: the pool is too small. @param timeoutMs how long a connection may be waited for */
-  static of(size: number, maxWaiting: number, timeoutMs: number): SharedConnections | null {
-    return size < WORTH_DIVIDING ? null : new SharedConnections(size, maxWaiting, timeoutMs);
+  static of(size: number, timeoutMs: number): SharedConnections | null {
+    return size < WORTH_DIVIDING ? null : new SharedConnections(size, timeoutMs);
   }
 
   get waiting(): number {

@@ -53,8 +53,8 @@ export class WatchedPool extends pg.Pool {
       ...(settings.isPooled !== true && { onSilent: (sinceMs: number) => this.dropSilent(sinceMs) }),
     };
     super(config);
-    const { size, maxWaiting, isShared = false } = settings;
-    this.shares = isShared ? SharedConnections.of(size, maxWaiting, config.connectionTimeoutMillis ?? 0) : null;
+    const { size, isShared = false } = settings;
+    this.shares = isShared ? SharedConnections.of(size, config.connectionTimeoutMillis ?? 0) : null;
     // An idle connection that is lost is replaced by the pool; without a listener its error would end the process.
     this.on('error', () => undefined);
     this.on('connect', (client) => this.watched.add(client as unknown as WatchedClient));

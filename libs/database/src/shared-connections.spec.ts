@@ -1,0 +1,52 @@
+// Promise: a merchant alone waits for its connections as it would for the pool's; however many wait, one with few calls is not refused for them.
+import type { ReleaseSlot } from '#runtime';
+import { SharedConnections } from './shared-connections.js';
+
+const CONNECTIONS = 10;
+const TIMEOUT_MS = 3_000;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function shared(): SharedConnections {
+  const connections = SharedConnections.of(CONNECTIONS, TIMEOUT_MS);
+  if (!connections) throw new Error('the pool is too small to be shared');
+  return connections;
+}
+
+test('400 calls of one merchant at once, each of which begins with two statements: none is refused', async () => {
+  const connections = shared();
+  const statement = async (share: { name: string; hasBegun: boolean }): Promise<void> => {
+    const release = await connections.take(share);
+    await nextTurn();
+    release();
+  };
+  const call = (): Promise<unknown> => {
+    const share = { name: 'bank', hasBegun: false };
+    return Promise.all([statement(share), statement(share)]);
+  };
+  await expect(Promise.all(Array.from({ length: 400 }, call))).resolves.toHaveLength(400);
+  expect(connections.waiting).toBe(0);
+});
+
+test('four that flood, each with 300 calls that hang: those of another are not refused for them, and have their turn', async () => {
+  const connections = shared();
+  const begin = (name: string): Promise<ReleaseSlot> => connections.take({ name, hasBegun: false });
+  const held: ReleaseSlot[] = [];
+  for (let turn = 0; turn < 300; turn += 1)
+    for (const name of ['a', 'b', 'c', 'd'])
+      void begin(name).then(
+        (release) => held.push(release),
+        () => undefined,
+      );
+  await nextTurn();
+  const calm = Array.from({ length: 3 }, async () => (await begin('calm'))());
+  // Those that hang end, and the next ones hang as well.
+  for (let round = 0; round < 2; round += 1) {
+    for (const release of held.splice(0)) release();
+    await nextTurn();
+  }
+  await expect(Promise.all(calm)).resolves.toHaveLength(3);
+  while (connections.waiting > 0 || held.length > 0) {
+    for (const release of held.splice(0)) release();
+    await nextTurn();
+  }
+});
