@@ -41,6 +41,11 @@ const normalising = {
   selector: 'CallExpression[callee.property.name="normalize"]',
   message: 'Normalise with normaliseText (libs/fiscal-domain), which refuses what would take seconds.',
 };
+/** Within a transaction what is joined has the same connection. */
+const joined = {
+  selector: 'CallExpression[callee.property.name=/^findUnique/]:not([callee.object.object.name="tx"])',
+  message: 'Prisma joins those of several calls: they run for the merchant, and in the share, of the first. findFirst.',
+};
 const barrel = {
   selector: ':matches(ExportAllDeclaration, ExportNamedDeclaration[source])',
   message: 'Re-exports hide cycles: only the index.ts of a lib has them.',
@@ -121,7 +126,7 @@ export default tseslint.config(
   {
     files: ['apps/**/*.ts', 'libs/**/*.ts'],
     ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**', 'libs/fiscal-domain/src/text.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax, normalising, barrel] },
+    rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax, normalising, joined, barrel] },
   },
   {
     // Tests and their fixtures set up what no program could.

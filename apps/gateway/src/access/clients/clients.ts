@@ -33,6 +33,6 @@ export class Clients {
 
   /** Whose client it is, and what it may, for those who are no merchant themselves; null: there is none. */
   find(id: string): Promise<{ merchantId: string; scopes: string[] } | null> {
-    return this.prisma.oauthClient.findUnique({ where: { id }, select: { merchantId: true, scopes: true } });
+    return this.prisma.oauthClient.findFirst({ where: { id }, select: { merchantId: true, scopes: true } });
   }
 }

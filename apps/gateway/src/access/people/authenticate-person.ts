@@ -121,7 +121,7 @@ export class AuthenticatePerson {
 
   private async exists(merchantId: string): Promise<boolean> {
     if (!isId('mer', merchantId)) return false;
-    return (await this.prisma.merchant.findUnique({ where: { id: merchantId }, select: { id: true } })) !== null;
+    return (await this.prisma.merchant.findFirst({ where: { id: merchantId }, select: { id: true } })) !== null;
   }
 }
 

@@ -35,7 +35,7 @@ export class Brands {
   ) {}
 
   async get(merchantId: string): Promise<BrandView> {
-    return brandView((await this.prisma.merchantBrand.findUnique({ where: { merchantId } })) ?? NONE);
+    return brandView((await this.prisma.merchantBrand.findFirst({ where: { merchantId } })) ?? NONE);
   }
 
   /** What is left out stays. @throws Problem 422 for a logo that is no picture, or too large */

@@ -57,7 +57,7 @@ export class AddressBook {
     const made = seal(randomBytes(KEY_BYTES).toString('base64'), messageKeyOwner(KEY_ID), ring);
     await this.prisma.$executeRaw`
       INSERT INTO message_keys (id, key_sealed) VALUES (${KEY_ID}, ${made}) ON CONFLICT DO NOTHING`;
-    const row = await this.prisma.messageKey.findUniqueOrThrow({ where: { id: KEY_ID } });
+    const row = await this.prisma.messageKey.findFirstOrThrow({ where: { id: KEY_ID } });
     return Buffer.from(open(row.keySealed, messageKeyOwner(KEY_ID), ring), 'base64');
   }
 }

@@ -87,7 +87,7 @@ export class BotUpdates {
     const { merchantId } = conversation.account;
     const [isProven, merchant] = await Promise.all([
       this.begin(conversation),
-      this.prisma.merchant.findUnique({ where: { id: merchantId }, select: { name: true } }),
+      this.prisma.merchant.findFirst({ where: { id: merchantId }, select: { name: true } }),
     ]);
     const receiptId = payload === null ? null : this.urls.receiptIdOf(receiptToken(payload));
     const isSent = receiptId === null || (await this.sendReceipt(receiptId, conversation));

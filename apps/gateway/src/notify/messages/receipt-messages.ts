@@ -82,7 +82,7 @@ export class ReceiptMessages {
       const [made = ''] = await insertMessages(tx, this.book, [message]);
       return made;
     });
-    const row = await this.prisma.message.findUniqueOrThrow({ where: { id }, include: WITH_ATTEMPTS });
+    const row = await this.prisma.message.findFirstOrThrow({ where: { id }, include: WITH_ATTEMPTS });
     return messageView(row);
   }
 

@@ -35,10 +35,10 @@ export class Unsubscribe {
   }
 
   private find(id: string) {
-    return this.prisma.message.findUnique({ where: { id } });
+    return this.prisma.message.findFirst({ where: { id } });
   }
 
   private async nameOf(id: string): Promise<string> {
-    return (await this.prisma.merchant.findUnique({ where: { id }, select: { name: true } }))?.name ?? '';
+    return (await this.prisma.merchant.findFirst({ where: { id }, select: { name: true } }))?.name ?? '';
   }
 }

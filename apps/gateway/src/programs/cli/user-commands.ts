@@ -96,7 +96,7 @@ export class UserCommands {
   }
 
   private async userWith(address: string): Promise<{ id: string; email: string; disabledAt: Date | null }> {
-    const user = await this.prisma.user.findUnique({ where: { email: address.toLowerCase() } });
+    const user = await this.prisma.user.findFirst({ where: { email: address.toLowerCase() } });
     if (!user) throw new UsageError(`There is no user ${JSON.stringify(address)}.`);
     return user;
   }

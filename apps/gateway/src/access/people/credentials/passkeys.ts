@@ -107,7 +107,7 @@ export class Passkeys {
   async prove(credential: Record<string, unknown>, challenge: string): Promise<PasskeyProof | null> {
     const { id: credentialId } = credential;
     if (typeof credentialId !== 'string' || credentialId.length > 1_024 || credentialId.includes('\u0000')) return null;
-    const row = await this.prisma.passkey.findUnique({ where: { credentialId } });
+    const row = await this.prisma.passkey.findFirst({ where: { credentialId } });
     if (!row) return null;
     try {
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({

@@ -65,8 +65,8 @@ export class AcceptInvitation {
     const merchant =
       merchantId === null
         ? null
-        : await this.prisma.merchant.findUnique({ where: { id: merchantId }, select: { id: true, name: true } });
-    const user = await this.prisma.user.findUnique({ where: { email }, select: { id: true } });
+        : await this.prisma.merchant.findFirst({ where: { id: merchantId }, select: { id: true, name: true } });
+    const user = await this.prisma.user.findFirst({ where: { email }, select: { id: true } });
     const passkeyOptions = await this.passkeys.newOptions(id, { email, name: email });
     const nonce = before?.invitationId === id ? before.nonce : randomBytes(NONCE_BYTES).toString('base64url');
     const begun = { invitationId: id, challenge: String(passkeyOptions['challenge']), nonce };
@@ -91,7 +91,7 @@ export class AcceptInvitation {
   ): Promise<{ userId: string; way: 'password' | 'passkey' }> {
     const invitation = await this.invitations.find(body.token);
     const isRecovery = invitation.userId !== null;
-    if (!isRecovery && (await this.prisma.user.findUnique({ where: { email: invitation.email } }))) throw loginFirst();
+    if (!isRecovery && (await this.prisma.user.findFirst({ where: { email: invitation.email } }))) throw loginFirst();
     const credentials = await this.credentialsOf(body, begun, invitation);
     const userId = invitation.userId ?? newId('usr');
     try {

@@ -142,7 +142,7 @@ export class Invitations {
   /** One that still opens. @throws Problem 404 invitation_invalid */
   async find(token: string): Promise<InvitationRow> {
     const hash = hashInvitationToken(token);
-    const row = hash && (await this.prisma.invitation.findUnique({ where: { tokenHash: new Uint8Array(hash) } }));
+    const row = hash && (await this.prisma.invitation.findFirst({ where: { tokenHash: new Uint8Array(hash) } }));
     if (!row || row.usedAt || row.revokedAt || row.expiresAt <= new Date()) throw invitationInvalid();
     if (!(await mayStillInvite(this.prisma, row))) throw invitationInvalid();
     return row;
@@ -205,12 +205,12 @@ async function mayStillInvite(
   { invitedBy, merchantId, roles, userId }: InvitationRow,
 ): Promise<boolean> {
   if (userId !== null) {
-    const recovered = await prisma.user.findUnique({ where: { id: userId }, select: { disabledAt: true } });
+    const recovered = await prisma.user.findFirst({ where: { id: userId }, select: { disabledAt: true } });
     if (recovered?.disabledAt !== null) return false;
   }
   if (!isId('usr', invitedBy)) return true;
   const select = { disabledAt: true, memberships: { where: { OR: [{ merchantId }, { merchantId: null }] } } };
-  const user = await prisma.user.findUnique({ where: { id: invitedBy }, select });
+  const user = await prisma.user.findFirst({ where: { id: invitedBy }, select });
   if (user?.disabledAt !== null) return false;
   const held = user.memberships;
   if (held.some((own) => own.merchantId === null && own.role === 'platform_administrator')) return true;

@@ -30,7 +30,7 @@ export class LogIn {
   async withPassword({ email, password, code }: PasswordLogin, origin: Origin): Promise<string> {
     const account = email.toLowerCase();
     const userId = await this.refusals.judge({ claim: { account }, origin, action: ACTION }, async () => {
-      const user = await this.prisma.user.findUnique({ where: { email: account } });
+      const user = await this.prisma.user.findFirst({ where: { email: account } });
       const fits = await this.passwords.matches(user?.passwordHash ?? null, password, origin.address);
       const step = this.factors.stepOf(user, code);
       const isProven = user !== null && fits && step !== null && user.disabledAt === null;
@@ -54,7 +54,7 @@ export class LogIn {
     const userId = await this.refusals.judge({ claim: { account: 'passkey' }, origin, action: ACTION }, async () => {
       const challenge = await take();
       const proof = challenge === null ? null : await this.passkeys.prove(credential, challenge);
-      const user = proof && (await this.prisma.user.findUnique({ where: { id: proof.userId } }));
+      const user = proof && (await this.prisma.user.findFirst({ where: { id: proof.userId } }));
       return { proven: user?.disabledAt === null ? user.id : null, userId: user?.id ?? null };
     });
     if (userId === null) throw loginFailed();

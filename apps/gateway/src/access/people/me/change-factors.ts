@@ -47,7 +47,7 @@ export class ChangeFactors {
     // Only one who holds a session of the user can use this up; it is no place to try passwords at.
     const claim = { account: `password ${userId}`, isWithinSession: true };
     const user = await this.refusals.judge({ claim, origin, action: 'user.refuse_password' }, async () => {
-      const found = await this.prisma.user.findUniqueOrThrow({ where: { id: userId } });
+      const found = await this.prisma.user.findFirstOrThrow({ where: { id: userId } });
       const fits = await this.passwords.matches(found.passwordHash, current, origin.address);
       return { proven: fits ? found : null, userId };
     });
@@ -64,7 +64,7 @@ export class ChangeFactors {
   }
 
   async offerTotp({ actor, sessionId }: Caller): Promise<TotpOffer> {
-    const { email } = await this.prisma.user.findUniqueOrThrow({ where: { id: actor }, select: { email: true } });
+    const { email } = await this.prisma.user.findFirstOrThrow({ where: { id: actor }, select: { email: true } });
     return this.factors.offer(offerOf(actor, sessionId), email);
   }
 

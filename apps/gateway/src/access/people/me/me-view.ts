@@ -103,7 +103,7 @@ export class DescribeMe {
     if (merchantId === PLATFORM) return null;
     const own = memberships.find((membership) => membership.merchantId === merchantId);
     if (own) return { id: own.merchantId, code: own.code, name: own.name };
-    return this.prisma.merchant.findUnique({ where: { id: merchantId }, select: { id: true, code: true, name: true } });
+    return this.prisma.merchant.findFirst({ where: { id: merchantId }, select: { id: true, code: true, name: true } });
   }
 }
 

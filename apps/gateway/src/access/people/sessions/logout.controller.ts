@@ -36,7 +36,7 @@ export class LogoutController {
     @CurrentPerson() person: Person,
   ): Promise<LogoutView> {
     const { sessionId } = person;
-    const row = await this.prisma.userSession.findUnique({ where: { id: sessionId }, select: { idTokenSealed: true } });
+    const row = await this.prisma.userSession.findFirst({ where: { id: sessionId }, select: { idTokenSealed: true } });
     await this.sessions.end(request, reply, person);
     void reply.header('clear-site-data', '"cache", "storage"');
     const sealed = row?.idTokenSealed ?? null;

@@ -28,7 +28,7 @@ export class StepUpSession {
   async withCode(who: SteppingUp, code: string): Promise<LiveSession | null> {
     const userId = who.caller.actor;
     return this.prove(who, async () => {
-      const user = await this.prisma.user.findUnique({ where: { id: userId } });
+      const user = await this.prisma.user.findFirst({ where: { id: userId } });
       const step = this.factors.stepOf(user, code);
       return step !== null && (await this.factors.take(userId, step));
     });
