@@ -110,7 +110,8 @@ export class TriedOutDevices extends PeriodicProvider {
          AND created_at < now() - make_interval(mins => ${LEFT_AFTER_MINUTES}::int4) LIMIT ${PER_SWEEP}`;
     if (rows.length === 0) return 0;
     const cleared = await this.clear(rows.map(({ id }) => id));
-    this.logger.info({ cleared }, 'registers that were left while being tried out are cleared');
+    // Another gateway may have been first.
+    if (cleared > 0) this.logger.info({ cleared }, 'registers that were left while being tried out are cleared');
     return cleared;
   }
 
