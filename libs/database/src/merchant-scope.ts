@@ -1,4 +1,4 @@
-import { withinContext, workContext } from '#runtime';
+import { withinContext, workContext, type Share } from '#runtime';
 
 /**
  * Does work for one merchant: every statement that is begun within it sees and writes rows of this merchant alone, whatever its text
@@ -13,9 +13,10 @@ export function acrossMerchants<T>(work: () => T): T {
   return scopedMerchant() === null ? work() : withinContext({ merchantId: null }, work);
 }
 
-/** Does work that takes connections out of the share of this merchant or person (shared-connections.ts), also in what it waits for. */
-export function withinShare<T>(name: string, work: () => T): T {
-  return withinContext({ share: { name, hasBegun: false } }, work);
+/** Does work that takes connections out of this share (shared-connections.ts), also in what it waits for. @param within the share of which it is a part */
+export function withinShare<T>(name: string, work: () => T, within?: string): T {
+  const share: Share = { name, hasBegun: false, ...(within !== undefined && { within }) };
+  return withinContext({ share }, work);
 }
 
 /** What many callers wait for, whichever of them has begun it: it is done across merchants, and out of no share. */

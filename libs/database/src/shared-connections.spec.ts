@@ -50,3 +50,27 @@ test('four that flood, each with 300 calls that hang: those of another are not r
     await nextTurn();
   }
 });
+
+test('a thousand addresses that hang have half the connections together, and one of them half of that', async () => {
+  const connections = shared();
+  const held: ReleaseSlot[] = [];
+  const open = (name: string): void =>
+    void connections.take({ name, within: 'open', hasBegun: false }).then(
+      (release) => held.push(release),
+      () => undefined,
+    );
+  for (let call = 0; call < 10; call += 1) open('one');
+  await nextTurn();
+  expect(held).toHaveLength(3);
+  for (let address = 0; address < 1_000; address += 1) open(`address ${address}`);
+  await nextTurn();
+  expect(held).toHaveLength(CONNECTIONS / 2);
+  const calm = [1, 2, 3].map(() => connections.take({ name: 'merchant', hasBegun: false }));
+  held.push(...(await Promise.all(calm)));
+  expect(held).toHaveLength(CONNECTIONS / 2 + 3);
+  while (held.length > 0) {
+    for (const release of held.splice(0)) release();
+    await nextTurn();
+  }
+  expect(connections.waiting).toBe(0);
+});

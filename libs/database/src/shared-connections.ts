@@ -21,16 +21,22 @@ export class ShareSpent extends Error {
  * Whose turn it is to have one of a pool's connections. The pool itself serves first come, first served: a hundred changes of one merchant,
  * which wait for one another on its audit trail, would stand in front of what every other merchant reads. Here no share has more than half of
  * the connections, the last one is for a share that has none, and one stays for the program's own work, which takes no turn.
+ *
+ * Addresses are parts of one share, and divide it in the same way: else a caller with a thousand of them would be a thousand that hold none.
  */
 export class SharedConnections {
   private readonly slots: FairSlots;
+  /** Of the share that has parts. */
+  private readonly parts: FairSlots;
 
   private constructor(
     size: number,
     private readonly timeoutMs: number,
   ) {
     const perKey = Math.ceil(size / 2);
-    this.slots = new FairSlots({ total: size - 1, perKey, waitingPerKey: WAITING_OF_ONE, waiting: WAITING_OF_ALL });
+    const bounds = { waitingPerKey: WAITING_OF_ONE, waiting: WAITING_OF_ALL };
+    this.slots = new FairSlots({ total: size - 1, perKey, ...bounds });
+    this.parts = new FairSlots({ total: perKey, perKey: Math.ceil(perKey / 2), ...bounds });
   }
 
   /** Null: the pool is too small. @param timeoutMs how long a connection may be waited for */
@@ -39,7 +45,7 @@ export class SharedConnections {
   }
 
   get waiting(): number {
-    return this.slots.waiting;
+    return this.slots.waiting + this.parts.waiting;
   }
 
   /**
@@ -47,9 +53,24 @@ export class SharedConnections {
    * Rejects when too many wait already, or when it has taken too long.
    */
   async take(share: Share): Promise<ReleaseSlot> {
-    const free = this.slots.tryTake(share.name);
+    if (share.within === undefined) return this.takeOf(this.slots, share.name, share);
+    const part = await this.takeOf(this.parts, share.name, share);
+    try {
+      const whole = await this.takeOf(this.slots, share.within, share);
+      return () => {
+        whole();
+        part();
+      };
+    } catch (error) {
+      part();
+      throw error;
+    }
+  }
+
+  private async takeOf(slots: FairSlots, name: string, share: Share): Promise<ReleaseSlot> {
+    const free = slots.tryTake(name);
     if (free) return begun(share, free);
-    const turn = share.hasBegun ? this.slots.takeAgain(share.name) : this.slots.take(share.name);
+    const turn = share.hasBegun ? slots.takeAgain(name) : slots.take(name);
     if (!turn) throw new ShareSpent();
     return this.inTime(share, turn);
   }

@@ -3,8 +3,10 @@ import type { TraceContext } from './tracing/trace-context.js';
 
 /** Whose share of what all use some work takes. */
 export interface Share {
-  /** A merchant, or a person who works for itself or the platform. */
+  /** A merchant, a person who works for itself or the platform, or an address without an account. */
   readonly name: string;
+  /** The share of which it is a part: many addresses have together what one merchant has. */
+  readonly within?: string;
   /** The work has had its turn once: what is under way goes on before what is to begin. */
   hasBegun: boolean;
 }

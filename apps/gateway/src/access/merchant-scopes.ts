@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PrismaService, TENANT_SUFFIX, withinMerchant, withinShare } from '#database';
 import { isId } from '#fiscal-domain';
 import { addressGroup } from '#outgoing';
-import type { Logger } from '#runtime';
+import type { Logger, Share } from '#runtime';
 import { clientOf, shareOf } from '../http/current-client.js';
 import { LOGGER } from '../tokens.js';
 
@@ -30,7 +30,7 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
     fastify.addHook('preHandler', (request, _reply, next) => {
       const merchantId = scopeOf(request);
       const share = shareOfCall(request);
-      const done = share === null ? next : (error?: Error) => withinShare(share, () => next(error));
+      const done = share === null ? next : (error?: Error) => withinShare(share.name, () => next(error), share.within);
       if (merchantId === null) done();
       else if (this.isKnown) this.enter(merchantId, done);
       else this.read().then(() => this.enter(merchantId, done), done);
@@ -68,6 +68,8 @@ function scopeOf(request: FastifyRequest): string | null {
   return isRead || client.person ? client.merchantId : null;
 }
 
+/** The share of what anyone may open, divided by address. */
+const WITHOUT_ACCOUNT = 'without an account';
 /** What people open without an account. Providers and probes are left out: their one address calls about all merchants. */
 const OPEN_TO_ALL = /^\/(r|u|m|auth)\//;
 
@@ -75,12 +77,12 @@ const OPEN_TO_ALL = /^\/(r|u|m|auth)\//;
  * Out of whose share a call has its connections to the database; null: of none. Sales are written many at a time for all merchants, and
  * without what a context costs each promise.
  */
-function shareOfCall(request: FastifyRequest): string | null {
+function shareOfCall(request: FastifyRequest): Pick<Share, 'name' | 'within'> | null {
   const { url = '' } = request.routeOptions;
   const isAccepting = request.method === 'POST' && (url === '/v1/receipts' || url === '/v1/receipts/batch');
   const client = clientOf(request);
-  if (client) return isAccepting ? null : shareOf(client);
-  return OPEN_TO_ALL.test(url) ? (addressGroup(request.ip) ?? 'none') : null;
+  if (client) return isAccepting ? null : { name: shareOf(client) };
+  return OPEN_TO_ALL.test(url) ? { name: addressGroup(request.ip) ?? 'none', within: WITHOUT_ACCOUNT } : null;
 }
 
 /** What the platform asks of all merchants. */
