@@ -2,11 +2,12 @@ import { readArguments } from './lib/arguments.mjs';
 import { bundlePrograms } from './lib/bundle-programs.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
 import { ROOT } from './lib/paths.mjs';
-import { run, runNode } from './lib/run.mjs';
+import { endCommandsWithUs, run, runNode } from './lib/run.mjs';
 import { runProgram, UserError } from './lib/user-error.mjs';
 
 /** npm run bench [-- names] [--quick]: a durable PostgreSQL of its own, the programs from dist, figures as Markdown. */
 await runProgram(async () => {
+  endCommandsWithUs();
   readArguments('Usage: npm run bench [-- accept latency … --quick]; the names are in docs/performance.md.', {
     flags: ['quick'],
     names: true,

@@ -6,7 +6,7 @@ import { readArguments } from './lib/arguments.mjs';
 import { writeTable } from './lib/fault-table.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
-import { run, runNode } from './lib/run.mjs';
+import { endCommandsWithUs, run, runNode } from './lib/run.mjs';
 import { runProgram, UserError } from './lib/user-error.mjs';
 
 /**
@@ -15,6 +15,7 @@ import { runProgram, UserError } from './lib/user-error.mjs';
  * `--write`, puts its rows into the table of docs/reliability.md.
  */
 await runProgram(async () => {
+  endCommandsWithUs();
   const { flags } = readArguments(
     'Usage: npm run test:faults [-- case numbers --tenth --long --seed N --write]; the cases are in docs/reliability.md.',
     { flags: ['tenth', 'long', 'write'], values: ['seed'], names: true },
