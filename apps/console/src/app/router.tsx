@@ -9,7 +9,6 @@ import {
 } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { useWords } from '../i18n/i18n.js';
-import { LoginPage } from '../session/login-page.js';
 import { useSession } from '../session/session-context.js';
 import { SessionProvider } from '../session/session-provider.js';
 import { Button } from '../ui/button.js';
@@ -25,7 +24,7 @@ const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  component: LoginPage,
+  component: lazyRouteComponent(() => import('../session/login-page.js'), 'LoginPage'),
   validateSearch: (given: Record<string, unknown>): { return_to?: string; error?: string } => ({
     ...textOf(given, 'return_to'),
     ...textOf(given, 'error'),

@@ -1,5 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import {
+  lazy,
+  Suspense,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import { callState, sendBare } from '../api/call.js';
 import { useWords } from '../i18n/i18n.js';
 import { Dialog } from '../ui/dialog.js';
@@ -8,7 +18,9 @@ import { forgetDrafts } from '../ui/use-draft.js';
 import { LoginForm } from './login-form.js';
 import { holds, holdsOverMerchants, SessionContext, type Me, type Session } from './session-context.js';
 import { beginAnew, keepMerchant, PERSON_KEY, readMe, takeTab } from './sign-in.js';
-import { StepUpForm } from './step-up-form.js';
+
+// Rarely asked for, and the first load is bounded.
+const StepUpForm = lazy(() => import('./step-up-form.js').then((module) => ({ default: module.StepUpForm })));
 
 type Question = 'logIn' | 'stepUp';
 
@@ -159,7 +171,9 @@ function Questions({ question, me, answer }: QuestionsProps): ReactElement {
         <LoginForm onDone={loggedIn} />
       </Dialog>
       <Dialog title={stepUp.title} open={question === 'stepUp'} onClose={() => answer('stepUp', false)}>
-        <StepUpForm methods={me.step_up_methods ?? ['totp']} onDone={() => answer('stepUp', true)} />
+        <Suspense fallback={<Loading />}>
+          <StepUpForm methods={me.step_up_methods ?? ['totp']} onDone={() => answer('stepUp', true)} />
+        </Suspense>
       </Dialog>
     </>
   );
