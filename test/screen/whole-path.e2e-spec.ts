@@ -88,7 +88,7 @@ describeInBrowser('the screen in a browser', () => {
       expect(sold.body).toMatchObject({ success: true, ofdSent: true });
       await page.getByText(String(sold.body.receipt.fiscalSign)).waitFor();
       expect(await page.locator('details[data-seq="1"] svg.qr path').getAttribute('d')).toMatch(/^M/);
-      expect(await page.textContent('#shift')).toContain('18\u00a0250,00');
+      expect(await page.textContent('#shift')).toContain(language === 'en' ? '18\u00a0250.00' : '18\u00a0250,00');
       expect(await page.textContent('.unsent')).toContain(words.allSent);
       await shoot('4-receipt');
 
