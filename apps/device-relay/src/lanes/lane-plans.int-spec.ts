@@ -5,6 +5,7 @@ import { createQuietDatabase, indexNames, makeHalfYears, plansInside, visitedRow
 import type { Registration } from '#fiscal-domain';
 import type { CloseRegistered, Intent } from '#ledger';
 import { FailoverRepository } from '../failover/failover.repository.js';
+import { OfdRepository } from '../ofd-watch/ofd.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
 import type { LaneLockHandle } from './ports.js';
@@ -320,6 +321,27 @@ test('what has come and gone since a snapshot was taken is in the way of its own
   } finally {
     await snapshot.end();
   }
+});
+
+test('a register that is to send again is taken without reading what another one has unsent', async () => {
+  await startOver(async () => {
+    await admin.query(
+      `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin,
+                             vat_total_tiyin, terminal_id, receipt_seq, registered_at, evidence, ofd_status, ofd_deadline_at)
+       SELECT '${receiptIdOf('0')}' || lpad(n::text, 15, '0'), 'mer_1', 'cli_1', 'receipts', '', 'sale', 'registered', nextval('lane_place_seq'),
+              'dev_other_1', '{}', 1, 0, 'UZ', n, now(), 'answer', 'pending', now() + interval '48 hours'
+         FROM generate_series(1, ${FOREIGN}) AS n`,
+    );
+    await admin.query('ANALYZE receipts');
+  });
+  const ofd = new OfdRepository(prisma);
+  for (let round = 0; round < 7; round += 1) {
+    await admin.query(`UPDATE devices SET resend_due_at = now() WHERE id = 'dev_1'`);
+    const shares = { free: 8, kept: 0, held: new Map<string, number>() };
+    const claims = await costOf('claimDue', () => ofd.claimDue(shares, 60_000));
+    expect(claims.map(({ deviceId }) => deviceId)).toEqual(['dev_1']);
+  }
+  expect(dearerThan(FEW)).toEqual([]);
 });
 
 describe('where receipts have been sold for years', () => {

@@ -2,6 +2,7 @@ import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
 import {
   alertOfDeadline,
+  firstOfdDeadline,
   isAnyAlertDue,
   markSent,
   noteOfdErrors,
@@ -47,13 +48,16 @@ export class OfdRepository {
         FROM owing_devices() o WHERE d.id = o.device_id AND d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
   }
 
-  /** Takes devices whose resend is due; a relay that dies gives them back when the lease is over. */
+  /**
+   * Takes devices whose resend is due; a relay that dies gives them back when the lease is over. By deadlines, whose index has them in order: by the
+   * times of registration all receipts of a half-year were read for each device while another one had many unsent.
+   */
   async claimDue(shares: DueShares, leaseMs: number): Promise<ResendClaim[]> {
     const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string; oldest: Date | null }[]>`
       UPDATE devices d SET resend_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
        WHERE d.id IN (${dueByMerchant(Prisma.sql`d.resend_due_at`, this.isResendDue(), shares)})
-      RETURNING d.id, d.merchant_id, (SELECT min(r.registered_at) FROM receipts r
-                        WHERE r.device_id = d.id AND r.ofd_status = 'pending') AS oldest`;
+      RETURNING d.id, d.merchant_id,
+                ${firstOfdDeadline(Prisma.sql`d.id`)} - make_interval(hours => ${OFD_FUSE_HOURS}::int) AS oldest`;
     return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id, oldestPendingAt: row.oldest }));
   }
 
