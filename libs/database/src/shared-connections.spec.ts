@@ -1,6 +1,6 @@
 // Promise: a merchant alone waits for its connections as it would for the pool's; however many wait, one with few calls is not refused for them.
 import type { ReleaseSlot } from '#runtime';
-import { SharedConnections } from './shared-connections.js';
+import { SharedConnections, ShareSpent } from './shared-connections.js';
 
 const CONNECTIONS = 10;
 const TIMEOUT_MS = 3_000;
@@ -73,4 +73,16 @@ test('a thousand addresses that hang have half the connections together, and one
     await nextTurn();
   }
   expect(connections.waiting).toBe(0);
+});
+
+test('an address whose part waits in vain for a connection was refused before it began', async () => {
+  const connections = SharedConnections.of(CONNECTIONS, 50)!;
+  const whole = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'b', 'c'].map((name) =>
+    connections.take({ name, hasBegun: false }),
+  );
+  const held = await Promise.all(whole);
+  const address = { name: 'address', within: 'open', hasBegun: false };
+  await expect(connections.take(address)).rejects.toThrow(ShareSpent);
+  expect(address.hasBegun).toBe(false);
+  for (const release of held) release();
 });

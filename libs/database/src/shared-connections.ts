@@ -54,7 +54,8 @@ export class SharedConnections {
    */
   async take(share: Share): Promise<ReleaseSlot> {
     if (share.within === undefined) return this.takeOf(this.slots, share.name, share);
-    const part = await this.takeOf(this.parts, share.name, share);
+    // A part is no connection yet: what waits in vain for one has not begun.
+    const part = await this.takeOf(this.parts, share.name, { ...share });
     try {
       const whole = await this.takeOf(this.slots, share.within, share);
       return () => {
