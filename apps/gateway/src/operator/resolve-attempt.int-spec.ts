@@ -1,15 +1,7 @@
 // Promise: a person's decision about an unknown receipt happens once, whole, on record, and never against the evidence.
 import 'reflect-metadata';
 import { newId } from '#runtime';
-import {
-  claimOf,
-  link,
-  OperatorFixture,
-  SIGN,
-  reading,
-  type Answer,
-  type TestAttempt,
-} from './testing/operator-fixture.js';
+import { claimOf, link, OperatorFixture, SIGN, reading, type TestAttempt } from './testing/operator-fixture.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const REASON = 'seen in the register’s journal';
@@ -21,9 +13,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => fixture?.stop());
-
-const resolve = (attemptId: string, body: Record<string, unknown>, token?: string): Promise<Answer> =>
-  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body, token);
 
 const registered = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   ...{ decision: 'registered', reason: REASON },
@@ -37,7 +26,7 @@ describe('registered', () => {
   test('the receipt becomes fiscal, by the word of an operator', async () => {
     const outcome = { why: 'could not be resolved in time' };
     const attempt = await fixture.createAttempt({ outcome });
-    const answer = await resolve(attempt.attemptId, registered(attempt));
+    const answer = await fixture.resolve(attempt.attemptId, registered(attempt));
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
       attempt_id: attempt.attemptId,
@@ -92,26 +81,26 @@ describe('registered', () => {
     const where = { deviceId: attempt.deviceId };
     const baseline = { terminalId, journalId, sequence, reading: counted };
     await fixture.prisma.lane.update({ where, data: { baseline: JSON.parse(JSON.stringify(baseline)) as object } });
-    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
     expect(await fixture.prisma.lane.findUnique({ where })).toMatchObject({ baseline: { sequence: expected } });
   });
 
   test('what an earlier attempt may have registered is not held against the counter before this one', async () => {
     const attempt = await fixture.createAttempt();
     const earlier = registered(attempt, { receipt_seq: 100, verification_url: link(attempt.terminalId, 100, SIGN) });
-    expect((await resolve(attempt.attemptId, earlier)).body).toMatchObject({ code: 'contradicts_reading' });
+    expect((await fixture.resolve(attempt.attemptId, earlier)).body).toMatchObject({ code: 'contradicts_reading' });
     await fixture.prisma.$executeRaw`
       INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
       SELECT ${newId('att')}, receipt_id, device_id, 2, 'not_registered', jsonb_set(baseline, '{sequence}', '99'), request, relay_id, now(),
              '{"resolution": {}}' FROM attempts WHERE id = ${attempt.attemptId}`;
     const earliest = registered(attempt, { receipt_seq: 99, verification_url: link(attempt.terminalId, 99, SIGN) });
-    expect((await resolve(attempt.attemptId, earliest)).body).toMatchObject({ code: 'contradicts_reading' });
-    expect((await resolve(attempt.attemptId, earlier)).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, earliest)).body).toMatchObject({ code: 'contradicts_reading' });
+    expect((await fixture.resolve(attempt.attemptId, earlier)).status).toBe(200);
   });
 
   test('an advance has neither sign nor link; its time is the given one', async () => {
     const attempt = await fixture.createAttempt({ type: 'advance' });
-    const refused = await resolve(attempt.attemptId, registered(attempt));
+    const refused = await fixture.resolve(attempt.attemptId, registered(attempt));
     expect(refused.body).toMatchObject({ code: 'unknown_field', errors: [{ pointer: '/fiscal_sign' }, {}] });
     const body = {
       decision: 'registered',
@@ -119,7 +108,7 @@ describe('registered', () => {
       registered_at: '2026-01-02T08:04:00+05:00',
       reason: REASON,
     };
-    const { body: answer } = await resolve(attempt.attemptId, body);
+    const { body: answer } = await fixture.resolve(attempt.attemptId, body);
     expect(answer.receipt.fiscal).toMatchObject({
       terminal_id: attempt.terminalId,
       receipt_seq: 101,
@@ -135,15 +124,15 @@ describe('registered', () => {
     await fixture.prisma.device.update({ where: { id: attempt.deviceId }, data: { terminalId: null } });
     const named = (terminalId: string): Record<string, unknown> =>
       registered(attempt, { verification_url: link(terminalId, 101, SIGN) });
-    expect((await resolve(attempt.attemptId, named(theirs.terminalId))).body.errors).toEqual([
+    expect((await fixture.resolve(attempt.attemptId, named(theirs.terminalId))).body.errors).toEqual([
       expect.objectContaining({ pointer: '/verification_url', detail: expect.stringContaining("not this merchant's") }),
     ]);
-    expect((await resolve(attempt.attemptId, named('UZ0000000000007'))).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, named('UZ0000000000007'))).status).toBe(200);
   });
 
   test('a refund is reported as a refund', async () => {
     const attempt = await fixture.createAttempt({ type: 'refund' });
-    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
     expect(await fixture.events(attempt.receiptId)).toMatchObject([{ type: 'refund.registered' }]);
   });
 
@@ -159,17 +148,17 @@ describe('registered', () => {
     const body = (seq: number): Record<string, unknown> =>
       registered(attempt, { receipt_seq: seq, verification_url: link(device.terminalId, seq, SIGN) });
     for (const seq of [99, 100, 104]) {
-      const answer = await resolve(attempt.attemptId, body(seq));
+      const answer = await fixture.resolve(attempt.attemptId, body(seq));
       expect([answer.status, answer.body.code]).toEqual([422, 'contradicts_reading']);
     }
-    expect((await resolve(attempt.attemptId, body(103))).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, body(103))).status).toBe(200);
   });
 });
 
 test('not registered: back in its lane at its old place, and the bell is rung', async () => {
   const attempt = await fixture.createAttempt({ outcome: { why: 'never quiet' } });
   const { lanePlace } = await fixture.receipt(attempt.receiptId);
-  const answer = await resolve(attempt.attemptId, notRegistered);
+  const answer = await fixture.resolve(attempt.attemptId, notRegistered);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'accepted']);
   expect(await fixture.receipt(attempt.receiptId)).toMatchObject({ status: 'accepted', lanePlace });
   const stored = await fixture.attempt(attempt.attemptId);
@@ -189,19 +178,19 @@ describe('not registered, while the lane has not settled', () => {
     const outcome = isRead ? { reading: reading(device.terminalId, 102) } : null;
     const attempt = await fixture.createAttempt({ device, baseline, outcome });
     await fixture.prisma.lane.update({ where: { deviceId: device.deviceId }, data: { mustSettle: true } });
-    const answer = await resolve(attempt.attemptId, notRegistered);
+    const answer = await fixture.resolve(attempt.attemptId, notRegistered);
     expect(answer.status).toBe(status);
     if (status === 200) return;
     expect(answer.body.code).toBe('lane_unsettled');
     // What the register's journal shows can be said at any time.
-    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
   });
 });
 
 test('200 though a false register of another merchant has left this sequence of this terminal', async () => {
   const attempt = await fixture.createAttempt();
   await fixture.createRowsOfFalseRegister(attempt.terminalId, [101, 102, 103, 104, 105]);
-  const { status, body } = await resolve(attempt.attemptId, registered(attempt));
+  const { status, body } = await fixture.resolve(attempt.attemptId, registered(attempt));
   expect([status, body.receipt.status, body.receipt.fiscal?.receipt_seq]).toEqual([200, 'registered', 101]);
 });
 
@@ -301,26 +290,26 @@ describe('refused, and nothing has changed:', () => {
     ['a confirmation of another decision', () => ({ confirm_unsettled: true }), '422 unknown_field /confirm_unsettled'],
     ['an unknown field', () => ({ sign: SIGN }), '422 unknown_field /sign'],
   ])('%s', async (_what, more, expected) => {
-    const { status, body } = await resolve(attempt.attemptId, registered(attempt, more()));
+    const { status, body } = await fixture.resolve(attempt.attemptId, registered(attempt, more()));
     expect(`${status} ${body.code} ${body.errors[0]?.pointer}`).toBe(expected);
   });
 
   test('an unknown attempt, no id at all', async () => {
     for (const id of [newId('att'), 'att_1', attempt.receiptId, '%00']) {
-      const answer = await resolve(id, notRegistered);
+      const answer = await fixture.resolve(id, notRegistered);
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
     }
   });
 
   test('another merchant’s attempt answers like a missing one', async () => {
     const stranger = await fixture.createToken(await fixture.createMerchant(), ['operator:resolve']);
-    const answer = await resolve(attempt.attemptId, notRegistered, stranger);
+    const answer = await fixture.resolve(attempt.attemptId, notRegistered, stranger);
     expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
   });
 
   test('a token without the scope', async () => {
     const token = await fixture.createToken(fixture.merchantId, ['receipts:write', 'receipts:read']);
-    const answer = await resolve(attempt.attemptId, notRegistered, token);
+    const answer = await fixture.resolve(attempt.attemptId, notRegistered, token);
     expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
   });
 });
@@ -330,7 +319,7 @@ describe('only while it is undecided', () => {
     const attempt = await fixture.createAttempt({ state: 'open' });
     const before = await fixture.world();
     for (const body of [notRegistered, registered(attempt)]) {
-      const answer = await resolve(attempt.attemptId, body);
+      const answer = await fixture.resolve(attempt.attemptId, body);
       expect([answer.status, answer.body.code]).toEqual([409, 'attempt_open']);
     }
     expect(await fixture.world()).toBe(before);
@@ -338,10 +327,10 @@ describe('only while it is undecided', () => {
 
   test('409 for a second decision, whatever it decides', async () => {
     const attempt = await fixture.createAttempt();
-    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    expect((await fixture.resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
     const before = await fixture.world();
     for (const body of [registered(attempt), notRegistered]) {
-      const answer = await resolve(attempt.attemptId, body);
+      const answer = await fixture.resolve(attempt.attemptId, body);
       expect([answer.status, answer.body.code]).toEqual([409, 'already_resolved']);
     }
     expect(await fixture.world()).toBe(before);
@@ -353,7 +342,7 @@ describe('only while it is undecided', () => {
       UPDATE receipts SET status = 'registered', terminal_id = ${attempt.terminalId}, receipt_seq = 101,
                           registered_at = now() WHERE id = ${attempt.receiptId}`;
     const before = await fixture.world();
-    const answer = await resolve(attempt.attemptId, notRegistered);
+    const answer = await fixture.resolve(attempt.attemptId, notRegistered);
     expect([answer.status, answer.body.code]).toEqual([409, 'already_resolved']);
     expect(await fixture.world()).toBe(before);
   });
@@ -362,7 +351,7 @@ describe('only while it is undecided', () => {
     for (let round = 0; round < 5; round += 1) {
       const attempt = await fixture.createAttempt();
       const bodies = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? notRegistered : registered(attempt)));
-      const answers = await Promise.all(bodies.map((body) => resolve(attempt.attemptId, body)));
+      const answers = await Promise.all(bodies.map((body) => fixture.resolve(attempt.attemptId, body)));
       const winners = answers.filter(({ status }) => status === 200);
       expect(winners).toHaveLength(1);
       const losers = answers.filter(({ status }) => status !== 200).map(({ body }) => body.code);
@@ -377,7 +366,9 @@ describe('only while it is undecided', () => {
   test('one sequence for two receipts at once: exactly one gets it, the other stays unknown', async () => {
     const device = await fixture.createDevice();
     const attempts = [await fixture.createAttempt({ device }), await fixture.createAttempt({ device })];
-    const answers = await Promise.all(attempts.map((attempt) => resolve(attempt.attemptId, registered(attempt))));
+    const answers = await Promise.all(
+      attempts.map((attempt) => fixture.resolve(attempt.attemptId, registered(attempt))),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     const loser = attempts[answers.findIndex(({ status }) => status === 409)]!;
     expect(await fixture.receipt(loser.receiptId)).toMatchObject({ status: 'unknown', receiptSeq: null });

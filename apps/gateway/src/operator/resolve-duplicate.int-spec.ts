@@ -1,7 +1,7 @@
 // Promise: a registration that is one too many is taken back at its own module, once, and no money moves with it.
 import 'reflect-metadata';
 import { superuserOf } from '#database/testing';
-import { claimOf, link, OperatorFixture, SIGN, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { claimOf, link, OperatorFixture, SIGN, type TestAttempt } from './testing/operator-fixture.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 
 const SHIFT = `sht_${'0'.repeat(26)}`;
@@ -18,9 +18,6 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
-  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
-
 const duplicate = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   ...{ decision: 'duplicate', reason: 'seen in the register’s journal' },
   ...claimOf(attempt),
@@ -29,7 +26,7 @@ const duplicate = (attempt: TestAttempt, more: Record<string, unknown> = {}): Re
 
 test('registered, and this very registration is one too many', async () => {
   const attempt = await fixture.createAttempt({ outcome: { difference: '+2 documents' } });
-  const answer = await resolve(attempt.attemptId, duplicate(attempt));
+  const answer = await fixture.resolve(attempt.attemptId, duplicate(attempt));
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'registered']);
   const { outcome } = await fixture.attempt(attempt.attemptId);
   expect(outcome).toMatchObject({
@@ -53,7 +50,7 @@ test('registered twice: the other document is named', async () => {
   const attempt = await fixture.createAttempt();
   const other = '999999999999';
   const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(attempt.terminalId, 102, other) };
-  const answer = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+  const answer = await fixture.resolve(attempt.attemptId, duplicate(attempt, { surplus }));
   expect(answer.status).toBe(200);
   expect(answer.body.receipt.fiscal?.receipt_seq).toBe(101);
   const [, event] = await fixture.events(attempt.receiptId);
@@ -84,10 +81,10 @@ test('after a restore: the same number in a module that is gone is another docum
     verification_url: link(`${attempt.terminalId}9`, 101, SIGN),
   };
   const decision = duplicate(attempt, { surplus: elsewhere });
-  expect((await resolve(attempt.attemptId, decision)).body).toMatchObject({
+  expect((await fixture.resolve(attempt.attemptId, decision)).body).toMatchObject({
     errors: [{ pointer: '/surplus/verification_url', detail: expect.stringContaining('confirm_terminal') }],
   });
-  const answer = await resolve(attempt.attemptId, { ...decision, confirm_terminal: true });
+  const answer = await fixture.resolve(attempt.attemptId, { ...decision, confirm_terminal: true });
   expect([answer.status, answer.body.refund_id]).toEqual([200, null]);
   expect(answer.body.receipt.fiscal).toMatchObject({ terminal_id: attempt.terminalId, receipt_seq: 101 });
   const [, event] = await fixture.events(attempt.receiptId);
@@ -106,7 +103,7 @@ test('the buyer, whose purchase stands, gets no message of a refund; of a sale t
     const attempt = await fixture.createAttempt();
     await wish(attempt.receiptId, notify);
     const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(attempt.terminalId, 102, other) };
-    const { body } = await resolve(attempt.attemptId, duplicate(attempt, isSurplus ? { surplus } : {}));
+    const { body } = await fixture.resolve(attempt.attemptId, duplicate(attempt, isSurplus ? { surplus } : {}));
     const { document } = await fixture.receipt(body.refund_id ?? '');
     found.push((document as { notify?: unknown }).notify);
   }
@@ -129,7 +126,7 @@ test('what has no sign, or is a refund itself, is left to people', async () => {
     [refund, {}],
     [advance, unsigned],
   ] as const) {
-    const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
+    const answer = await fixture.resolve(attempt.attemptId, duplicate(attempt, more));
     expect([answer.status, answer.body.refund_id]).toEqual([200, null]);
   }
 });
@@ -139,7 +136,7 @@ test('registered twice and taken back: the turnover is that of one sale, and the
   const { deviceId, terminalId, merchantId } = attempt;
   const other = '888888888888';
   const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(terminalId, 102, other) };
-  const { body } = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+  const { body } = await fixture.resolve(attempt.attemptId, duplicate(attempt, { surplus }));
   await fixture.prisma.$executeRaw`
     UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = 103, fiscal_sign = '777777777777',
                         verification_url = ${link(terminalId, 103, '777777777777')}, evidence = 'answer', ofd_status = 'sent',
@@ -184,7 +181,7 @@ test('the surplus must be another document, its own and of no other receipt', as
     [{ surplus: { receipt_seq: 102 } }, 422, 'required', '/surplus/fiscal_sign'],
   ] as const;
   for (const [more, status, code, pointer] of refusals) {
-    const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
+    const answer = await fixture.resolve(attempt.attemptId, duplicate(attempt, more));
     expect([answer.status, answer.body.code, answer.body.errors[0]?.pointer]).toEqual([status, code, pointer]);
   }
   expect(await fixture.world()).toBe(before);
@@ -195,6 +192,6 @@ test('200 though a false register of another merchant has left both sequences', 
   const { terminalId } = attempt;
   await fixture.createRowsOfFalseRegister(terminalId, [101, 102]);
   const surplus = { receipt_seq: 102, fiscal_sign: SIGN, verification_url: link(terminalId, 102, SIGN) };
-  const { status, body } = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+  const { status, body } = await fixture.resolve(attempt.attemptId, duplicate(attempt, { surplus }));
   expect([status, body.receipt.status, body.receipt.fiscal?.receipt_seq]).toEqual([200, 'registered', 101]);
 });

@@ -7,7 +7,6 @@ import {
   OperatorFixture,
   reading,
   SIGN,
-  type Answer,
   type AttemptSetup,
   type TestAttempt,
 } from './testing/operator-fixture.js';
@@ -30,8 +29,6 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
-  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
 const duplicate = (attempt: TestAttempt): Record<string, unknown> => ({
   ...{ decision: 'duplicate', reason: REASON },
   ...claimOf(attempt),
@@ -63,7 +60,7 @@ async function movedTo(id: string, status: string): Promise<void> {
 
 async function ended(setup: AttemptSetup = {}): Promise<TestAttempt> {
   const attempt = await fixture.createAttempt(setup);
-  expect((await resolve(attempt.attemptId, ENDED)).body.receipt.status).toBe('rejected');
+  expect((await fixture.resolve(attempt.attemptId, ENDED)).body.receipt.status).toBe('rejected');
   expect(await waiting()).toBe(0);
   return attempt;
 }
@@ -89,7 +86,7 @@ test('it waits for a person, and is taken back by the module that has it; the re
       evidence: { found_late: [{ terminal_id: terminalId, receipt_seq: 101, fiscal_sign: SIGN, evidence: 'answer' }] },
     },
   ]);
-  const answer = await resolve(attemptId, duplicate(attempt));
+  const answer = await fixture.resolve(attemptId, duplicate(attempt));
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   const refundId = answer.body.refund_id ?? '';
   expect(await fixture.receipt(refundId)).toMatchObject({
@@ -102,13 +99,13 @@ test('it waits for a person, and is taken back by the module that has it; the re
     { after: { decision: 'duplicate', refund_id: refundId } },
   ]);
   expect([await listed(), await waiting()]).toEqual([[], 0]);
-  expect((await resolve(attemptId, duplicate(attempt))).body.code).toBe('already_resolved');
+  expect((await fixture.resolve(attemptId, duplicate(attempt))).body.code).toBe('already_resolved');
   // The same answer once more, as a relay replays it, opens nothing again; another document does.
   await answersLate(attempt);
   expect(await listed()).toEqual([]);
   await answersLate(attempt, 102);
   expect(await listed()).toEqual([attemptId]);
-  expect((await resolve(attemptId, { ...GONE, receipt_seq: 102 })).status).toBe(200);
+  expect((await fixture.resolve(attemptId, { ...GONE, receipt_seq: 102 })).status).toBe(200);
 });
 
 test('two documents of one receipt are decided one by one, and each is taken back once', async () => {
@@ -120,7 +117,7 @@ test('two documents of one receipt are decided one by one, and each is taken bac
   const refundIds: unknown[] = [];
   for (const receiptSeq of [101, 102]) {
     expect(await listed()).toEqual([attemptId]);
-    const { status, body } = await resolve(attemptId, duplicateOf(terminalId, receiptSeq));
+    const { status, body } = await fixture.resolve(attemptId, duplicateOf(terminalId, receiptSeq));
     expect([status, body.refund_id]).toEqual([200, expect.any(String)]);
     refundIds.push(body.refund_id);
   }
@@ -132,20 +129,20 @@ test('two documents of one receipt are decided one by one, and each is taken bac
 
 test('what had ended it, sent again, says nothing of a document that no person has seen', async () => {
   const { attemptId } = await endedAndAnswered();
-  expect((await resolve(attemptId, ENDED)).body.code).toBe('already_resolved');
-  expect((await resolve(attemptId, { ...GONE, receipt_seq: 102 })).body.errors).toMatchObject([
+  expect((await fixture.resolve(attemptId, ENDED)).body.code).toBe('already_resolved');
+  expect((await fixture.resolve(attemptId, { ...GONE, receipt_seq: 102 })).body.errors).toMatchObject([
     { pointer: '/receipt_seq', code: 'contradicts_reading' },
   ]);
   expect(await listed()).toEqual([attemptId]);
-  await resolve(attemptId, GONE);
-  expect((await resolve(attemptId, GONE)).body.code).toBe('already_resolved');
+  await fixture.resolve(attemptId, GONE);
+  expect((await fixture.resolve(attemptId, GONE)).body.code).toBe('already_resolved');
 });
 
 test('a document is named alone where there is one', async () => {
   const { attemptId } = await fixture.createAttempt();
-  const { status, body } = await resolve(attemptId, GONE);
+  const { status, body } = await fixture.resolve(attemptId, GONE);
   expect([status, body.errors]).toMatchObject([422, [{ pointer: '/receipt_seq', code: 'unknown_field' }]]);
-  await resolve(attemptId, ENDED);
+  await fixture.resolve(attemptId, ENDED);
 });
 
 test('what is taken back is the document that the register has answered, and no other', async () => {
@@ -157,28 +154,28 @@ test('what is taken back is the document that the register has answered, and no 
     { ...duplicateOf(terminalId, 101), fiscal_sign: other, verification_url: link(terminalId, 101, other) },
   ];
   for (const decision of wrong) {
-    const { status, body } = await resolve(attemptId, decision);
+    const { status, body } = await fixture.resolve(attemptId, decision);
     expect([status, body.errors]).toMatchObject([422, [{ code: 'contradicts_reading' }]]);
   }
-  await resolve(attemptId, GONE);
+  await fixture.resolve(attemptId, GONE);
 });
 
 test('also one that came after the counters were read, or stands in a module that came later', async () => {
   const device = await fixture.createDevice();
   const read = await ended({ device, outcome: { reading: reading(device.terminalId, 101) } });
   await answersLate(read, 105);
-  const taken = await resolve(read.attemptId, duplicateOf(read.terminalId, 105));
+  const taken = await fixture.resolve(read.attemptId, duplicateOf(read.terminalId, 105));
   expect([taken.status, taken.body.refund_id]).toEqual([200, expect.any(String)]);
   const changed = await ended();
   await answersLate(changed, 3, 'UZ999999999999');
-  const unplaced = await resolve(changed.attemptId, duplicateOf('UZ999999999999', 3));
+  const unplaced = await fixture.resolve(changed.attemptId, duplicateOf('UZ999999999999', 3));
   // No register has this module now: it is refunded wherever it is.
   expect([unplaced.status, unplaced.body.refund_id]).toEqual([200, null]);
 });
 
 test('what was refunded at the register is recorded as gone', async () => {
   const { attemptId } = await endedAndAnswered();
-  const answer = await resolve(attemptId, GONE);
+  const answer = await fixture.resolve(attemptId, GONE);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   expect([await listed(), await waiting()]).toEqual([[], 0]);
   expect(await fixture.attempt(attemptId)).toMatchObject({
@@ -189,15 +186,15 @@ test('what was refunded at the register is recorded as gone', async () => {
 test('so does one that was answered while the receipt was sent again, once that was refused', async () => {
   const attempt = await fixture.createAttempt();
   const { attemptId, receiptId } = attempt;
-  await resolve(attemptId, { decision: 'not_registered', confirm_unsettled: true, reason: REASON });
+  await fixture.resolve(attemptId, { decision: 'not_registered', confirm_unsettled: true, reason: REASON });
   await movedTo(receiptId, 'sending');
   expect(await answersLate(attempt)).toBe('duplicate_suspected');
   // As long as it may still be registered, that is what it waits for.
   expect([await listed(), await waiting()]).toEqual([[], 0]);
-  expect((await resolve(attemptId, duplicate(attempt))).body.code).toBe('already_resolved');
+  expect((await fixture.resolve(attemptId, duplicate(attempt))).body.code).toBe('already_resolved');
   await movedTo(receiptId, 'rejected');
   expect([await listed(), await waiting()]).toEqual([[attemptId], 1]);
-  expect((await resolve(attemptId, duplicate(attempt))).body.refund_id).toEqual(expect.any(String));
+  expect((await fixture.resolve(attemptId, duplicate(attempt))).body.refund_id).toEqual(expect.any(String));
 });
 
 test.each(['rejected', 'cancelled'])(
@@ -211,7 +208,7 @@ test.each(['rejected', 'cancelled'])(
     await movedTo(receiptId, status);
     expect(await answersLate(attempt)).toBe('duplicate_suspected');
     expect([await listed(), await waiting()]).toEqual([[attemptId], 1]);
-    const answer = await resolve(attemptId, duplicate(attempt));
+    const answer = await fixture.resolve(attemptId, duplicate(attempt));
     expect([answer.body.receipt.status, answer.body.refund_id]).toEqual([status, expect.any(String)]);
   },
 );
@@ -225,14 +222,14 @@ test('it is neither sold by that document nor sent again', async () => {
     { ...duplicate(attempt), surplus: other },
   ];
   for (const decision of decisions)
-    expect((await resolve(attempt.attemptId, decision)).body.code).toBe('already_resolved');
+    expect((await fixture.resolve(attempt.attemptId, decision)).body.code).toBe('already_resolved');
   expect(await listed()).toEqual([attempt.attemptId]);
-  await resolve(attempt.attemptId, GONE);
+  await fixture.resolve(attempt.attemptId, GONE);
 });
 
 test('an answer that meets the decision is not lost between them', async () => {
   const attempt = await fixture.createAttempt();
-  const [late] = await Promise.all([answersLate(attempt), resolve(attempt.attemptId, ENDED)]);
+  const [late] = await Promise.all([answersLate(attempt), fixture.resolve(attempt.attemptId, ENDED)]);
   const receipt = (await fixture.get(`/v1/receipts/${attempt.receiptId}`)).body as unknown as { status: string };
   expect([late, receipt.status, await waiting()]).toEqual(
     late === 'proved' ? ['proved', 'registered', 0] : ['duplicate_suspected', 'rejected', 1],

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { Prisma } from '#database';
 import { newId } from '#runtime';
-import { claimOf, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { claimOf, OperatorFixture, type TestAttempt } from './testing/operator-fixture.js';
 
 const REASON = 'stolen; the OFD does not have it';
 
@@ -13,9 +13,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => fixture?.stop());
-
-const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
-  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
 
 const registered = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   ...{ decision: 'registered', reason: REASON },
@@ -50,7 +47,7 @@ test('it ends as rejected, in no lane any more, by the word of an operator', asy
   const attempt = await fixture.createAttempt();
   await parkedAgo(attempt.attemptId, 136);
   const rung = fixture.rung.length;
-  const answer = await resolve(attempt.attemptId, ended);
+  const answer = await fixture.resolve(attempt.attemptId, ended);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   expect(answer.body.receipt.rejection).toMatchObject({ code: 'receipt_refused' });
   expect(await fixture.attempt(attempt.attemptId)).toMatchObject({ state: 'not_registered' });
@@ -59,7 +56,7 @@ test('it ends as rejected, in no lane any more, by the word of an operator', asy
   ]);
   expect(await fixture.audited(attempt.attemptId)).toMatchObject([{ after: { ...ended, receipt_status: 'rejected' } }]);
   expect(fixture.rung.length).toBe(rung);
-  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('already_resolved');
+  expect((await fixture.resolve(attempt.attemptId, ended)).body.code).toBe('already_resolved');
 });
 
 test.each([
@@ -69,21 +66,21 @@ test.each([
   const attempt = await fixture.createAttempt({ baseline });
   // Not the settle time alone: a relay that stood still may have sent a repetition up to fifteen seconds after it was parked.
   await parkedAgo(attempt.attemptId, 125);
-  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('lane_unsettled');
-  const confirmed = await resolve(attempt.attemptId, { ...ended, confirm_unsettled: true });
+  expect((await fixture.resolve(attempt.attemptId, ended)).body.code).toBe('lane_unsettled');
+  const confirmed = await fixture.resolve(attempt.attemptId, { ...ended, confirm_unsettled: true });
   expect([confirmed.status, confirmed.body.receipt.status]).toEqual([200, 'rejected']);
 });
 
 test('also what a person had sent again, and waits for a register that is gone; not what has left since', async () => {
   const attempt = await fixture.createAttempt();
-  expect((await resolve(attempt.attemptId, notRegistered)).body.receipt.status).toBe('accepted');
-  expect((await resolve(attempt.attemptId, notRegistered)).body.code).toBe('already_resolved');
+  expect((await fixture.resolve(attempt.attemptId, notRegistered)).body.receipt.status).toBe('accepted');
+  expect((await fixture.resolve(attempt.attemptId, notRegistered)).body.code).toBe('already_resolved');
   await parkedAgo(attempt.attemptId, 136);
   const where = { id: attempt.receiptId };
   await fixture.prisma.receipt.update({ where, data: { status: 'sending' } });
-  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('already_resolved');
+  expect((await fixture.resolve(attempt.attemptId, ended)).body.code).toBe('already_resolved');
   await fixture.prisma.receipt.update({ where, data: { status: 'accepted' } });
-  const answer = await resolve(attempt.attemptId, ended);
+  const answer = await fixture.resolve(attempt.attemptId, ended);
   expect([answer.status, answer.body.receipt.status]).toEqual([200, 'rejected']);
   expect((await fixture.audited(attempt.attemptId)).length).toBe(2);
 });
@@ -98,24 +95,24 @@ test.each([
   const attempt = await fixture.createAttempt({ baseline: { journalId: 'jrn-1' } });
   await parkedAgo(attempt.attemptId, 3_600);
   await fixture.prisma.$executeRaw`UPDATE devices SET ${change} WHERE id = ${attempt.deviceId}`;
-  expect((await resolve(attempt.attemptId, ended)).body.code).toBe('lane_unsettled');
-  const confirmed = await resolve(attempt.attemptId, { ...ended, confirm_unsettled: true });
+  expect((await fixture.resolve(attempt.attemptId, ended)).body.code).toBe('lane_unsettled');
+  const confirmed = await fixture.resolve(attempt.attemptId, { ...ended, confirm_unsettled: true });
   expect([confirmed.status, confirmed.body.receipt.status]).toEqual([200, 'rejected']);
 });
 
 test('nor by way of an earlier attempt, while a later one may still arrive there', async () => {
   const earlier = await fixture.createAttempt();
-  await resolve(earlier.attemptId, notRegistered);
+  await fixture.resolve(earlier.attemptId, notRegistered);
   await parkedAgo(earlier.attemptId, 3_600);
   const later = await parkedAgain(earlier);
-  expect((await resolve(later, notRegistered)).body.receipt.status).toBe('accepted');
-  expect((await resolve(earlier.attemptId, ended)).body.code).toBe('lane_unsettled');
+  expect((await fixture.resolve(later, notRegistered)).body.receipt.status).toBe('accepted');
+  expect((await fixture.resolve(earlier.attemptId, ended)).body.code).toBe('lane_unsettled');
   await parkedAgo(later, 136);
-  expect((await resolve(earlier.attemptId, ended)).body.receipt.status).toBe('rejected');
+  expect((await fixture.resolve(earlier.attemptId, ended)).body.receipt.status).toBe('rejected');
 });
 
 test('send_again belongs to no other decision', async () => {
   const attempt = await fixture.createAttempt();
-  const answer = await resolve(attempt.attemptId, registered(attempt, { send_again: false }));
+  const answer = await fixture.resolve(attempt.attemptId, registered(attempt, { send_again: false }));
   expect(answer.body).toMatchObject({ code: 'unknown_field', errors: [{ pointer: '/send_again' }] });
 });

@@ -112,6 +112,11 @@ export class OperatorFixture {
     return { status: response.status, body: (await response.json()) as AnswerBody };
   }
 
+  /** A person's decision about an attempt. */
+  resolve(attemptId: string, body: unknown, token?: string): Promise<Answer> {
+    return this.post(`/v1/operator/attempts/${attemptId}/resolve`, body, token);
+  }
+
   async get(path: string, token = this.token): Promise<Answer> {
     const response = await fetch(`${this.base}${path}`, { headers: { authorization: `Bearer ${token}` } });
     return { status: response.status, body: (await response.json()) as AnswerBody };
