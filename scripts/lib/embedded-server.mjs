@@ -4,6 +4,7 @@ import pg from 'pg';
 import { codeOf, lastLines, openLog } from './files.mjs';
 import { spawnServer, stopServer } from './postgres-cluster.mjs';
 import { sleep, waitUntil } from './processes.mjs';
+import { RestartPauses } from './restart-pauses.mjs';
 import { UserError } from './user-error.mjs';
 
 /**
@@ -13,8 +14,6 @@ import { UserError } from './user-error.mjs';
  * }} ServerOptions
  */
 
-const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
-const STEADY_AFTER_MS = 60_000;
 /** After a crash with much in its log a server recovers for minutes, and answers no one. */
 const RECOVERS_WITHIN_MS = 600_000;
 const STOP_PATIENCE_MS = 30_000;
@@ -24,7 +23,7 @@ export class EmbeddedServer {
   /** @type {import('node:child_process').ChildProcess | null} */
   #child = null;
   #stopping = false;
-  #failures = 0;
+  #pauses = new RestartPauses();
 
   /** @param {ServerOptions} options */
   constructor(options) {
@@ -60,8 +59,7 @@ export class EmbeddedServer {
     const begin = performance.now();
     this.#child?.once('exit', (code, signal) => {
       if (this.#stopping) return;
-      if (performance.now() - begin > STEADY_AFTER_MS) this.#failures = 0;
-      void this.#startAgain(signal ?? `code ${code}`, note);
+      void this.#startAgain(signal ?? `code ${code}`, note, this.#pauses.next(performance.now() - begin));
     });
   }
 
@@ -77,11 +75,10 @@ export class EmbeddedServer {
   /**
    * @param {string} how it ended
    * @param {(pid: number) => void} note
+   * @param {number} delayMs
    * @returns {Promise<void>}
    */
-  async #startAgain(how, note) {
-    const delayMs = DELAYS_MS[Math.min(this.#failures, DELAYS_MS.length - 1)] ?? 0;
-    this.#failures += 1;
+  async #startAgain(how, note, delayMs) {
     console.error(
       `! PostgreSQL ended (${how}); it is started again in ${delayMs / 1000} s. Its log: ${this.options.logFile}`,
     );
@@ -91,9 +88,9 @@ export class EmbeddedServer {
     } catch (error) {
       if (this.#stopping) return;
       if (!(error instanceof UserError)) throw error;
-      return this.#startAgain('it does not start', note);
+      return this.#startAgain('it does not start', note, this.#pauses.next(0));
     }
-    console.error(`! PostgreSQL is started again (number ${this.#failures}).`);
+    console.error(`! PostgreSQL is started again (number ${this.#pauses.ends}).`);
     this.keep(note);
   }
 }

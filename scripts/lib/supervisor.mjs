@@ -7,18 +7,17 @@ import { lastLines, writeSecretJson } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { sleep, waitUntil } from './processes.mjs';
 import { PROGRAM_FLAGS } from './program-flags.mjs';
+import { RestartPauses } from './restart-pauses.mjs';
 import { UserError } from './user-error.mjs';
 
 /** @typedef {import('./programs.mjs').Program} Program */
 /**
  * @typedef {{
  *   program: Program, env: NodeJS.ProcessEnv, logFile: string,
- *   child: import('node:child_process').ChildProcess | null, failures: number, wasReady: boolean,
+ *   child: import('node:child_process').ChildProcess | null, pauses: RestartPauses, wasReady: boolean,
  * }} Supervised
  */
 
-const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
-const STEADY_AFTER_MS = 60_000;
 /** In the folder of the logs: the process number of each program, for tools that work on a running system. */
 export const PROCESSES_FILE = 'processes.json';
 const PRELOAD = pathToFileURL(path.join(import.meta.dirname, 'die-with-parent.mjs')).href;
@@ -43,7 +42,7 @@ export class Supervisor {
   async start(program, env, baseUrl) {
     const logFile = path.join(this.logDir, `${program.name}.log`);
     /** @type {Supervised} */
-    const entry = { program, env, logFile, child: null, failures: 0, wasReady: false };
+    const entry = { program, env, logFile, child: null, pauses: new RestartPauses(), wasReady: false };
     this.#all.push(entry);
     this.#spawn(entry);
     const isReady = () => entry.child === null || answersAt(baseUrl, program.probe);
@@ -86,8 +85,7 @@ export class Supervisor {
       log.close();
       entry.child = null;
       if (this.#stopping || !entry.wasReady) return;
-      if (performance.now() - begin > STEADY_AFTER_MS) entry.failures = 0;
-      void this.#restart(entry, signal ?? `code ${code}`);
+      void this.#restart(entry, signal ?? `code ${code}`, entry.pauses.next(performance.now() - begin));
     });
   }
 
@@ -99,15 +97,14 @@ export class Supervisor {
   /**
    * @param {Supervised} entry
    * @param {string} how it ended
+   * @param {number} delayMs
    */
-  async #restart(entry, how) {
-    const delayMs = DELAYS_MS[Math.min(entry.failures, DELAYS_MS.length - 1)] ?? 0;
-    entry.failures += 1;
+  async #restart(entry, how, delayMs) {
     console.error(`! The ${entry.program.title} ended (${how}); it is started again in ${delayMs / 1000} s.`);
     await sleep(delayMs);
     if (this.#stopping) return;
     this.#spawn(entry);
-    console.error(`! The ${entry.program.title} is started again (number ${entry.failures}).`);
+    console.error(`! The ${entry.program.title} is started again (number ${entry.pauses.ends}).`);
   }
 }
 
