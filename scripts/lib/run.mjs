@@ -86,6 +86,8 @@ export function run(command, args, { env = process.env, cwd = ROOT, show = false
     });
     child.once('close', (code, signal) => {
       running.delete(child);
+      // It broke off, and says nothing to what it had started.
+      if (endWithUs && code !== 0) end(child, 'SIGKILL');
       if (ending === null) resolve({ code: code ?? (signal === null ? 1 : 128), output });
       else reject(endedBy(ending));
     });

@@ -47,7 +47,7 @@ async function withRun(code: string, use: (run: Run) => Promise<void>): Promise<
   const pids = (): number[] => [...said.matchAll(/pid (\d+)/g)].map(([, pid]) => Number(pid));
   const ended = new Promise((resolve) => harness.once('close', resolve));
   try {
-    expect(await waitUntil(() => pids().length === 2, 20_000)).toBe(true);
+    expect(await waitUntil(() => pids().length >= 2, 20_000)).toBe(true);
     await use({
       signal: (signal) => harness.kill(signal),
       ended,
@@ -97,6 +97,16 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
       const begun = performance.now();
       expect(await run.ended).toBe(130);
       expect(performance.now() - begun).toBeLessThan(5_000);
+      expect(await allGone(run)).toBe(true);
+    }),
+  40_000,
+);
+
+test(
+  'what a command has started that fails is gone with it',
+  () =>
+    withRun(startsAnother('setInterval(() => other.connected || process.exit(1), 50);', DEAF), async (run) => {
+      expect(await run.ended).toBe(1);
       expect(await allGone(run)).toBe(true);
     }),
   40_000,
