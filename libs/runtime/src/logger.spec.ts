@@ -40,6 +40,17 @@ test('removes secrets by pattern, in messages, errors and their causes', () => {
   });
 });
 
+test.each(['a.', 'a-', 'a://', 'a://:', 'a://b:', 'Bearer ', 'fgw_a_', 'password=', ' '])(
+  'takes no longer for a text of others than its length asks for: %j again and again',
+  (piece) => {
+    const out = capture();
+    const { user } = process.cpuUsage();
+    createLogger('gateway', 'info', out.stream).info(`Bearer${piece.repeat(131_072 / piece.length)}`);
+    // Of a processor: many seconds where it grows with the square of the length, some milliseconds else.
+    expect(process.cpuUsage().user - user).toBeLessThan(1_000_000);
+  },
+);
+
 test('keeps stack and code of an error', () => {
   const out = capture();
   createLogger('relay', 'info', out.stream).error({ err: Object.assign(new Error('no'), { code: 'E1' }) }, 'failed');
