@@ -24,6 +24,7 @@ export {
   type ArchiveWriter,
   type FileState,
   type Manifest,
+  type Recorded,
 } from './archive/archive-files.js';
 export { StoreUnavailable } from './archive/archive-store.js';
 export {

@@ -1,6 +1,8 @@
 // Promise: an old attempt leaves the database only when a durable archive holds it as it was; whenever the keeper is killed none is lost,
 // and none stands twice in what is restored.
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { ARCHIVE_PLACES, archiveIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { ArchiveLag } from './archive-lag.js';
 import {
@@ -20,6 +22,17 @@ import {
   writtenArchive,
 } from './testing/aged-attempts.js';
 import { killRounds } from './testing/kill-rounds.js';
+
+/** The same lines, packed in another way, with a manifest that says so. */
+async function replace(data: string, whole: Buffer): Promise<void> {
+  const packed = gzipSync(gunzipSync(whole), { level: 1 });
+  const file = data.replace(/\.ndjson\.gz$/, '.json');
+  const manifest = JSON.parse((await at.place.get(file)).toString()) as object;
+  const found = { bytes: packed.length, sha256: createHash('sha256').update(packed).digest('hex') };
+  expect(packed.equals(whole)).toBe(false);
+  await at.place.put(data, packed);
+  await at.place.put(file, Buffer.from(JSON.stringify({ ...manifest, ...found })));
+}
 
 describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
   withAttempts(open);
@@ -120,12 +133,15 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     ],
     ['cut', 'changed', (data, whole) => at.place.put(data, whole.subarray(0, 10))],
     ['lost', 'no_file', (data) => at.place.remove(data)],
+    // It holds the same rows; yet it is not the one that was recorded, and would never be brought back.
+    ['replaced, with its manifest', 'whole', replace],
   ])('no row leaves for an archive whose file was %s; its rows leave with another one', async (_, state, spoil) => {
     const { attemptId } = await sell();
     await newest();
     const name = await writtenArchive();
     const data = `${name}.ndjson.gz`;
     const whole = await at.place.get(data);
+    const manifest = await at.place.get(`${name}.json`);
     await spoil(data, whole);
     expect(await archiveIn(at.place.settings).check(name)).toBe(state);
     await runToEnd(keeper());
@@ -138,6 +154,7 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     expect(await new ArchiveLag('attempts', 395).read(run)).toBeGreaterThan(0);
 
     await at.place.put(data, whole);
+    await at.place.put(`${name}.json`, manifest);
     await runToEnd(keeper());
     expect((await archives())[0]).toMatchObject({ name, state: 'removed', removed: 0 });
     expect(await new ArchiveLag('attempts', 395).read(run)).toBe(0);

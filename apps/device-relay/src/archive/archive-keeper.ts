@@ -16,6 +16,7 @@ import {
   type ArchiveRow,
   type KeepDays,
   type LeavingTable,
+  type Recorded,
   type RunStatement,
 } from '#ledger';
 import { firstIdAt, type Logger } from '#runtime';
@@ -149,17 +150,13 @@ export class ArchiveKeeper {
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
-  private async finish(run: RunStatement, { name, state }: ArchiveRow): Promise<void> {
-    if (state === 'writing') {
-      const manifest = await this.files.manifest(name);
-      if (!manifest) {
-        await abandonUnfinished(run, this.files, name, this.logger);
-        return;
-      }
-      await this.files.sync();
-      await noteWritten(run, manifest);
-    }
-    await this.remove(run, name);
+  private async finish(run: RunStatement, { name, state, bytes, sha256 }: ArchiveRow): Promise<void> {
+    if (state !== 'writing') return this.remove(run, name, { bytes: Number(bytes), sha256: sha256 ?? '' });
+    const manifest = await this.files.manifest(name);
+    if (!manifest) return abandonUnfinished(run, this.files, name, this.logger);
+    await this.files.sync();
+    await noteWritten(run, manifest);
+    await this.remove(run, name, manifest);
   }
 
   /** One archive, as far as there are rows for it; none where there are none. */
@@ -170,7 +167,7 @@ export class ArchiveKeeper {
       const manifest = await writing.finish();
       if (!manifest) return hasMore;
       await noteWritten(run, manifest);
-      await this.remove(run, manifest.name);
+      await this.remove(run, manifest.name, manifest);
       return hasMore;
     } catch (error) {
       await writing.abort();
@@ -203,8 +200,8 @@ export class ArchiveKeeper {
    * Reads what was stored, and removes what it says: a file that cannot be read back removes nothing. Others go on: what it should have
    * held leaves with another archive, and when it is back there is nothing left to remove for it.
    */
-  private async remove(run: RunStatement, name: string): Promise<void> {
-    const state = await this.files.check(name).catch((error: unknown) => {
+  private async remove(run: RunStatement, name: string, recorded: Recorded): Promise<void> {
+    const state = await this.files.check(name, recorded.sha256).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) throw error;
       return error;
     });
@@ -215,7 +212,7 @@ export class ArchiveKeeper {
     const table = leavingTable(name);
     let removed = 0;
     const atOnce = this.atOnce(table);
-    for await (const lines of inFamilies(this.files.read(name, atOnce), atOnce)) {
+    for await (const lines of inFamilies(this.files.read(name, atOnce, recorded), atOnce)) {
       if (this.isStopping) return;
       removed += await removeArchived(run, table, { name, lines });
       await delay(this.options.pauseMs);

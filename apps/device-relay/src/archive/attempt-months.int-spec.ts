@@ -3,6 +3,7 @@
 import { plansInside } from '#database/testing';
 import { archiveInFolder, beginRestore, readPartitions, restoreRows } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
+import { rowsIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 import {
   at,
@@ -142,7 +143,7 @@ test('what comes back from an archive has a place, and leaves again', async () =
   const { rows: archives } = await at.owner.query<{ name: string }>('SELECT name FROM archives');
   for (const { name } of archives) {
     expect(await beginRestore(run, name)).toBe(true);
-    for await (const lines of archiveInFolder(at.folder).read(name, 7)) await restoreRows(run, name, lines);
+    for await (const lines of rowsIn(archiveInFolder(at.folder), name, 7)) await restoreRows(run, name, lines);
   }
   expect(await rows()).toEqual(before);
   await at.owner.query(`UPDATE archives SET restored_at = now() - interval '31 days'`);

@@ -10,6 +10,7 @@ import {
   tableOfArchive,
 } from '#ledger';
 import { firstIdAt } from '#runtime';
+import { rowsIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import {
   archived,
   at,
@@ -272,7 +273,7 @@ test('what is brought back is as it was, stands in its time, and stays for its t
   const { rows } = await at.owner.query<{ name: string }>('SELECT name FROM archives ORDER BY name');
   for (const { name } of rows) {
     expect(await beginRestore(run, name)).toBe(true);
-    for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, name, lines);
+    for await (const lines of rowsIn(archiveInFolder(at.folder), name, 11)) await restoreRows(run, name, lines);
   }
   expect(await both()).toEqual(before);
   await withArchive().run();

@@ -10,6 +10,7 @@ import {
   tableOfArchive,
 } from '#ledger';
 import { firstIdAt, newId } from '#runtime';
+import { rowsIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { until } from '../../../../libs/runtime/src/testing/until.js';
 import {
   archived,
@@ -203,7 +204,7 @@ test('the file of a month holds all of it, and what is brought back stands befor
   expect(new Set(rows.map(({ name }) => tableOfArchive(name)))).toEqual(new Set(['events']));
   for (const { name } of rows) {
     expect(await beginRestore(run, name)).toBe(true);
-    for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, name, lines);
+    for await (const lines of rowsIn(archiveInFolder(at.folder), name, 11)) await restoreRows(run, name, lines);
   }
   const read = `SELECT position::text, transaction_id::text AS tx FROM events WHERE merchant_id = 'mer_1' ORDER BY transaction_id, events.position`;
   const feed = (await at.owner.query<{ position: string; tx: string }>(read)).rows;

@@ -8,6 +8,7 @@ import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { archiveInFolder, readPartitions, type RunStatement } from '#ledger';
 import { createLogger } from '#runtime';
+import { rowsIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { PARTITION_OPTIONS, PartitionKeeper } from './partition-keeper.js';
 
 const HELD = 'webhook_attempts_202601';
@@ -106,7 +107,7 @@ test.each<[string, (path: string) => Promise<unknown>]>([
     [HELD],
   );
   const lines: string[] = [];
-  for (const { name } of rows) for await (const group of archiveInFolder(folder).read(name, 7)) lines.push(...group);
+  for (const { name } of rows) for await (const group of rowsIn(archiveInFolder(folder), name, 7)) lines.push(...group);
   expect(rows).toHaveLength(2);
   expect(lines.sort()).toEqual(before.map(({ line }) => String(line)).sort());
 });

@@ -24,7 +24,7 @@ import {
   suffix,
   tables,
 } from './testing/aged-partitions.js';
-import { archiveIn, openBucket } from '../../../../libs/ledger/src/testing/archive-places.js';
+import { archiveIn, openBucket, rowsIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { killRounds } from './testing/kill-rounds.js';
 
 beforeEach(openAged);
@@ -100,7 +100,7 @@ describe('months that are over', () => {
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['removed']));
     for (const { name } of rows) {
       expect(await beginRestore(run, name)).toBe(true);
-      for await (const lines of archiveInFolder(at.folder).read(name, 11)) await restoreRows(run, name, lines);
+      for await (const lines of rowsIn(archiveInFolder(at.folder), name, 11)) await restoreRows(run, name, lines);
     }
     expect(await both()).toEqual(before);
     await keeper({ folder: at.folder }).run();

@@ -266,7 +266,7 @@ export class PartitionKeeper {
     let after: string | null = '';
     for (const archive of await archivesOfPartition(run, released)) {
       const state = await this.stateOf(run, files, archive);
-      if (state === 'whole') after = (await files.manifest(archive.name))?.last_id ?? '';
+      if (state === 'whole') after = archive.last_id ?? (await files.manifest(archive.name))?.last_id ?? '';
       else if (state !== 'abandoned') return this.beginAnew(run, partition, `${archive.name} is ${state}`);
     }
     while (after !== null) {
@@ -285,8 +285,9 @@ export class PartitionKeeper {
   }
 
   /** What an earlier process began: a file with a manifest is whole, one without never counted. */
-  private async stateOf(run: RunStatement, files: ArchiveFiles, { name, state }: ArchiveRow): Promise<string> {
-    const found = await files.check(name).catch((error: unknown) => {
+  private async stateOf(run: RunStatement, files: ArchiveFiles, archive: ArchiveRow): Promise<string> {
+    const { name, state, sha256 } = archive;
+    const found = await files.check(name, sha256 ?? undefined).catch((error: unknown) => {
       // Of a bucket that is away for a moment nothing is written anew.
       if (error instanceof StoreUnavailable) throw error;
       this.logger.error({ err: error, archive: name }, 'an archive cannot be read');

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { makeHalfYears, plansInside, sampleDocument } from '#database/testing';
 import { archiveInFolder, beginRestore, readPartitions, restoreRows } from '#ledger';
 import { createLogger, firstIdAt, newId } from '#runtime';
+import { rowsIn } from '../../../../libs/ledger/src/testing/archive-places.js';
 import { ARCHIVE_OPTIONS, ArchiveKeeper } from './archive-keeper.js';
 import { until } from '../../../../libs/runtime/src/testing/until.js';
 import { at, closeAged, keeper, keeperProgram, openAged, partitions, run, tables } from './testing/aged-partitions.js';
@@ -120,7 +121,7 @@ test('what comes back from an archive has a place, and leaves again', async () =
   expect(await receipts()).toEqual(before.slice(-1));
   for (const name of await linesOf('SELECT name AS line FROM archives')) {
     expect(await beginRestore(run, name)).toBe(true);
-    for await (const lines of archiveInFolder(at.folder).read(name, 7)) await restoreRows(run, name, lines);
+    for await (const lines of rowsIn(archiveInFolder(at.folder), name, 7)) await restoreRows(run, name, lines);
   }
   expect(await receipts()).toEqual(before);
   await keepHalves();

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { ArchiveStore, NewFile } from './archive-store.js';
@@ -35,7 +35,15 @@ export type FileState =
   | 'no_manifest'
   | 'no_file'
   /** Its bytes are not those of the manifest. */
-  | 'changed';
+  | 'changed'
+  /** File and manifest are not those that were recorded. */
+  | 'other';
+
+/** What is known of a file apart from its manifest. */
+export interface Recorded {
+  bytes: number;
+  sha256: string;
+}
 
 const NAME = new RegExp(`^(${ARCHIVED_TABLES.join('|')})-[0-9a-z]{26}$`);
 
@@ -98,21 +106,23 @@ export class ArchiveFiles {
     this.store.end();
   }
 
-  /** Reads the whole file. */
-  async check(name: string): Promise<FileState> {
+  /** Reads the whole file. @param sha256 that was recorded when it was written */
+  async check(name: string, sha256?: string): Promise<FileState> {
     const manifest = await this.manifest(name);
     if (!manifest) return 'no_manifest';
     const found = await digestOf(this.store, name);
     if (!found) return 'no_file';
-    return found.sha256 === manifest.sha256 && found.bytes === manifest.bytes ? 'whole' : 'changed';
+    if (found.sha256 !== manifest.sha256 || found.bytes !== manifest.bytes) return 'changed';
+    return sha256 === undefined || sha256 === found.sha256 ? 'whole' : 'other';
   }
 
-  /** Its rows as they were written, so many at a time. */
-  async *read(name: string, atOnce: number): AsyncGenerator<string[]> {
-    const source = await this.store.open(dataOf(name));
-    if (!source) throw new Error(`the file of ${name} is gone`);
+  /**
+   * Its rows as they were written, so many at a time. No row of a file that is not what was recorded: whatever was checked before, a store
+   * may answer with something else now, and what it packs into its bytes has no bound.
+   */
+  async *read(name: string, atOnce: number, recorded: Recorded): AsyncGenerator<string[]> {
+    const source = Readable.from(await this.recordedBytes(name, recorded));
     const unpacked = createGunzip();
-    source.once('error', (error) => unpacked.destroy(error));
     source.pipe(unpacked);
     let group: string[] = [];
     try {
@@ -127,6 +137,23 @@ export class ArchiveFiles {
       source.destroy();
       unpacked.destroy();
     }
+  }
+
+  private async recordedBytes(name: string, { bytes, sha256 }: Recorded): Promise<Buffer[]> {
+    const source = await this.store.open(dataOf(name));
+    if (!source) throw new Error(`the file of ${name} is gone`);
+    const hash = createHash('sha256');
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > bytes) break;
+      hash.update(chunk);
+      chunks.push(chunk);
+    }
+    if (size !== bytes || hash.digest('hex') !== sha256)
+      throw new Error(`the file of ${name} is not what was recorded`);
+    return chunks;
   }
 
   /** What was never finished. */

@@ -5,10 +5,11 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { answer, MisbehavingServer, type Reaction } from '../../../local-api/src/testing/misbehaving-server.js';
 import { until } from '../../../runtime/src/testing/until.js';
-import { archiveIn, ARCHIVE_PLACES, OwnBucketServer, type ArchivePlace } from '../testing/archive-places.js';
-import { ArchiveFiles } from './archive-files.js';
+import { archiveIn, ARCHIVE_PLACES, OwnBucketServer, rowsIn, type ArchivePlace } from '../testing/archive-places.js';
+import { ArchiveFiles, type Recorded } from './archive-files.js';
 import { StoreUnavailable } from './archive-store.js';
 import { BucketStore } from './bucket-store.js';
 import { S3Objects, type Bucket } from './s3-objects.js';
@@ -47,7 +48,7 @@ describe.each(ARCHIVE_PLACES)('%s', (_kind, open) => {
   test('gives back what was written, in groups, and says that it is whole', async () => {
     await write(LINES);
     const groups: string[][] = [];
-    for await (const group of files.read(NAME, 2)) groups.push(group);
+    for await (const group of rowsIn(files, NAME, 2)) groups.push(group);
     expect(groups).toEqual([LINES.slice(0, 2), LINES.slice(2)]);
     expect(await files.check(NAME)).toBe('whole');
     expect(await place.list()).toHaveLength(2);
@@ -69,7 +70,7 @@ describe.each(ARCHIVE_PLACES)('%s', (_kind, open) => {
     expect(await files.check(NAME)).toBe('changed');
     await place.remove(`${NAME}.ndjson.gz`);
     expect(await files.check(NAME)).toBe('no_file');
-    await expect(files.read(NAME, 1).next()).rejects.toThrow(/is gone/);
+    await expect(rowsIn(files, NAME, 1).next()).rejects.toThrow(/is gone/);
     await place.put(`${NAME}.json`, Buffer.from('{"version": 2}'));
     await expect(files.check(NAME)).rejects.toThrow(/none of this version/);
     await files.reach();
@@ -185,8 +186,16 @@ describe('an answer', () => {
       socket.on('drain', more);
       more();
     });
-    await expect(store.open('a.json')).rejects.toThrow(/larger than any archive/);
+    // It says nothing about the file: no archive is given up for it.
+    await expect(store.open('a.json')).rejects.toThrow(StoreUnavailable);
     expect(sent).toBeLessThan(64);
+  });
+
+  test('that refuses in a long text is in the log as a short one', async () => {
+    const store = await storeThat((socket) => socket.write(refusal(403, `AccessDenied${'.'.repeat(16_000)}`)));
+    const failed: unknown = await store.open('a.json').catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(StoreUnavailable);
+    expect((failed as Error).message.length).toBeLessThan(600);
   });
 
   test('of 403 is not that there is none', async () => {
@@ -211,7 +220,10 @@ describe('a bucket that', () => {
   afterEach(() => server?.close());
 
   /** Keeps what it is sent as far as `kept` says. It never asks for the rest of a request, as some servers and proxies do not. */
-  async function archiveThatKeeps(kept: (file: string, body: Buffer) => Buffer | null): Promise<ArchiveFiles> {
+  async function archiveThatKeeps(
+    kept: (file: string, body: Buffer) => Buffer | null,
+    answered: (file: string, body: Buffer) => Buffer = (_file, body) => body,
+  ): Promise<ArchiveFiles> {
     const objects = new Map<string, Buffer>();
     server = createServer((request, response) => {
       void buffer(request).then((body) => {
@@ -220,7 +232,7 @@ describe('a bucket that', () => {
         if (request.method === 'PUT') put.set(file, request.headers);
         if (written) objects.set(file, written);
         const found = request.method === 'PUT' ? Buffer.alloc(0) : objects.get(file);
-        if (found) response.end(found);
+        if (found) response.end(request.method === 'PUT' ? found : answered(file, found));
         else response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>');
       });
     });
@@ -247,6 +259,33 @@ describe('a bucket that', () => {
     const writer = await (await archiveThatKeeps(kept)).begin(NAME);
     await writer.add({ id: 'att_0', line: '{}' });
     await expect(writer.finish()).rejects.toThrow(message);
+  });
+
+  test('has something else at the second reading gives no row of it', async () => {
+    let readings = 0;
+    const other = gzipSync('{"id": "att_0", "changed": true}\n');
+    const files = await archiveThatKeeps(
+      (_file, body) => body,
+      (file, body) => (file.endsWith('gz') && (readings += 1) > 2 ? other : body),
+    );
+    const writer = await files.begin(NAME);
+    await writer.add({ id: 'att_0', line: '{"id": "att_0"}' });
+    const recorded = await writer.finish();
+    expect(await files.check(NAME, recorded.sha256)).toBe('whole');
+    await expect(files.read(NAME, 10, recorded).next()).rejects.toThrow(/not what was recorded/);
+  });
+
+  test('has another file and its manifest is not taken for what was recorded', async () => {
+    const files = await archiveThatKeeps((_file, body) => body);
+    const write = async (line: string): Promise<Recorded> => {
+      const writer = await files.begin(NAME);
+      await writer.add({ id: 'att_0', line });
+      return writer.finish();
+    };
+    const recorded = await write('{"id": "att_0"}');
+    await write('{"id": "att_0", "changed": true}');
+    expect([await files.check(NAME), await files.check(NAME, recorded.sha256)]).toEqual(['whole', 'other']);
+    await expect(files.read(NAME, 10, recorded).next()).rejects.toThrow(/not what was recorded/);
   });
 
   test('takes megabytes without being asked for them, each file with its MD5', async () => {

@@ -5,8 +5,10 @@ import { StoreUnavailable } from './archive-store.js';
 
 /** What was written to a folder once, and copied into a bucket, is read as well; what is larger is none of ours. */
 const MOST_BYTES = 64 * 2 ** 20;
-/** Of an answer that is no object. */
-const MOST_BYTES_OF_REFUSAL = 2 ** 20;
+/** Of an answer that is no object: a megabyte of spaces costs the client's reader of XML seconds. */
+const MOST_BYTES_OF_REFUSAL = 64 * 2 ** 10;
+/** Of what it says, in the log. */
+const MOST_REASON = 500;
 const CONNECTING_MS = 5_000;
 /** One request with its answer, however slowly it moves. */
 const REQUEST_MS = 60_000;
@@ -100,7 +102,7 @@ export class S3Objects {
       // That is known of the file.
       if (error instanceof TooLarge) throw error;
       const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-      throw new StoreUnavailable(`the bucket ${this.bucket.name}: ${why}`, { cause: error });
+      throw new StoreUnavailable(`the bucket ${this.bucket.name}: ${why.slice(0, MOST_REASON)}`);
     } finally {
       clearTimeout(timer);
       end.removeEventListener('abort', abort);
@@ -113,8 +115,11 @@ export class S3Objects {
       (next) => async (args) => {
         const result = await next(args);
         const response = result.response as { statusCode: number; body: unknown };
-        const most = response.statusCode === 200 ? MOST_BYTES : MOST_BYTES_OF_REFUSAL;
-        if (response.body instanceof Readable) response.body = bounded(response.body, most);
+        if (response.body instanceof Readable)
+          response.body =
+            response.statusCode === 200
+              ? bounded(response.body, MOST_BYTES, new TooLarge(`it is larger than any archive (${MOST_BYTES} bytes)`))
+              : bounded(response.body, MOST_BYTES_OF_REFUSAL, new Error(`a long answer ${response.statusCode}`));
         return result;
       },
       { step: 'deserialize', priority: 'low' },
@@ -126,17 +131,18 @@ export class S3Objects {
   }
 }
 
+/** An object that is none of ours. Of a refusal, however long, nothing is known of the file. */
 class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
 /** The same, as long as it has no more bytes; whatever ends the one ends the other. */
-function bounded(body: Readable, most: number): Readable {
+function bounded(body: Readable, most: number, beyond: Error): Readable {
   let bytes = 0;
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > most) done(new TooLarge(`the answer is larger than any archive (${String(most)} bytes)`));
+      if (bytes > most) done(beyond);
       else done(null, chunk);
     },
   });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { ArchiveFiles } from '../archive/archive-files.js';
 import { archiveOf, type ArchiveSettings } from '../archive/archive-settings.js';
 
 /** A place of archives, and a way to its files beside that of the programs. */
@@ -27,10 +28,17 @@ export const ARCHIVE_PLACES: readonly [string, () => Promise<ArchivePlace>][] = 
 ];
 
 /** The archive of a place. */
-export function archiveIn(settings: Partial<ArchiveSettings>): NonNullable<ReturnType<typeof archiveOf>> {
+export function archiveIn(settings: Partial<ArchiveSettings>): ArchiveFiles {
   const files = archiveOf(settings);
   if (!files) throw new Error('the test has no place for archives');
   return files;
+}
+
+/** The rows of an archive, of which nothing is known but its manifest. */
+export async function* rowsIn(files: ArchiveFiles, name: string, atOnce: number): AsyncGenerator<string[]> {
+  const manifest = await files.manifest(name);
+  if (!manifest) throw new Error(`${name} has no manifest`);
+  yield* files.read(name, atOnce, manifest);
 }
 
 export async function openFolder(): Promise<ArchivePlace> {

@@ -3,7 +3,7 @@ import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { beginRestore, restoreRows, type ArchiveSettings, type LeavingTable, type RunStatement } from '#ledger';
 import { createLogger } from '#runtime';
-import { archiveIn, type ArchivePlace } from '../../../../../libs/ledger/src/testing/archive-places.js';
+import { archiveIn, type ArchivePlace, rowsIn } from '../../../../../libs/ledger/src/testing/archive-places.js';
 import { ARCHIVE_OPTIONS, ArchiveKeeper, type ArchiveOptions } from '../archive-keeper.js';
 import { insertOldSale, type OldSale } from './old-sales.js';
 
@@ -78,7 +78,7 @@ export async function archives(): Promise<{ name: string; state: string; rows: n
 
 export async function linesOf(name: string): Promise<string[]> {
   const lines: string[] = [];
-  for await (const group of archiveIn(at.place.settings).read(name, 7)) lines.push(...group);
+  for await (const group of rowsIn(archiveIn(at.place.settings), name, 7)) lines.push(...group);
   return lines;
 }
 

@@ -13,6 +13,7 @@ import {
   type RunStatement,
 } from '#ledger';
 import { createLogger, firstIdAt } from '#runtime';
+import { rowsIn } from '../../../../../libs/ledger/src/testing/archive-places.js';
 import { PARTITION_OPTIONS, PartitionKeeper } from '../partition-keeper.js';
 
 const logger = createLogger('test', 'silent');
@@ -200,7 +201,7 @@ export async function archived(files = archiveInFolder(at.folder)): Promise<stri
   const lines: string[] = [];
   for (const { name } of rows) {
     expect([name, await files.check(name)]).toEqual([name, 'whole']);
-    for await (const group of files.read(name, 7)) lines.push(...group);
+    for await (const group of rowsIn(files, name, 7)) lines.push(...group);
   }
   return lines;
 }

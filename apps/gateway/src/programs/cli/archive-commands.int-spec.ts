@@ -91,6 +91,22 @@ test('what is missing, not named or not whole is refused in a sentence, and brin
   expect((await owner.query('SELECT FROM attempts')).rowCount).toBe(0);
 });
 
+test('an archive that cannot be read keeps no other one from being verified', async () => {
+  const broken = `attempts-${'0'.repeat(26)}`;
+  await owner.query(`INSERT INTO archives (name, state, rows) VALUES ($1, 'removed', 1)`, [broken]);
+  await writeFile(join(folder, `${broken}.json`), 'null');
+  expect(await run('archive', 'verify')).toEqual({
+    verified: 2,
+    rows: 2,
+    wrong: [
+      { name: broken, state: 'unreadable' },
+      { name, state: 'changed' },
+    ],
+  });
+  await expect(run('archive', 'restore', broken, '--reason', 'why')).rejects.toThrow(/is not whole \(unreadable\)/);
+  await owner.query('DELETE FROM archives WHERE name = $1', [broken]);
+});
+
 test('the doctor says why a bucket cannot be read', async () => {
   const settings = readSettings(ARCHIVE_SETTINGS, {
     ...{ ARCHIVE_BUCKET: 'fiscal-archive', ARCHIVE_ENDPOINT: 'http://127.0.0.1:1' },

@@ -8,6 +8,7 @@ import {
   isArchiveName,
   listArchives,
   restoreRows,
+  StoreUnavailable,
   type ArchiveFiles,
   type ArchiveRow,
   type ArchiveSettings,
@@ -28,8 +29,8 @@ const MAX_REASON = 500;
 /** `verify` of one archive. */
 interface Verified {
   name: string;
-  /** `other`: the manifest is not the one that was recorded when rows left. */
-  state: FileState | 'other';
+  /** `unreadable`: what stands there is no manifest, or cannot be opened. */
+  state: FileState | 'unreadable';
 }
 
 /** `archive …`: what has left the database (docs/archive.md). */
@@ -75,10 +76,13 @@ export class ArchiveCommands {
   }
 
   private async stateOf({ name, sha256 }: ArchiveRow): Promise<Verified['state']> {
-    const state = await this.files().check(name);
-    if (state !== 'whole') return state;
-    const manifest = await this.files().manifest(name);
-    return manifest?.sha256 === sha256 ? 'whole' : 'other';
+    try {
+      return await this.files().check(name, sha256 ?? '');
+    } catch (error) {
+      // One that cannot be read keeps no other one from being verified.
+      if (error instanceof StoreUnavailable) throw error;
+      return 'unreadable';
+    }
   }
 
   /** Again after it was cut off: what is back already stays as it is. */
@@ -102,7 +106,8 @@ export class ArchiveCommands {
     });
     let cameBack = 0;
     const refused: string[] = [];
-    for await (const lines of inFamilies(this.files().read(name, AT_ONCE), AT_ONCE))
+    const recorded = { bytes: Number(archive.bytes), sha256: archive.sha256 ?? '' };
+    for await (const lines of inFamilies(this.files().read(name, AT_ONCE, recorded), AT_ONCE))
       cameBack += await restoreRows(this.statements(), name, lines, (id) => refused.push(id));
     return { name, rows: archive.rows, came_back: cameBack, ...(refused.length > 0 && { refused }) };
   }
