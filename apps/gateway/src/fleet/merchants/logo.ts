@@ -9,6 +9,8 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Samples of a dot by colour type; others are not PNG. */
 const SAMPLES: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 const PALETTE_TYPE = 3;
+/** Of the one sample or colour that is transparent; dots with an alpha of their own have none. */
+const TRANSPARENCY_BYTES: Readonly<Record<number, number>> = { 0: 2, 2: 6 };
 /** The highest filter type of a row. */
 const MAX_FILTER = 4;
 
@@ -27,24 +29,26 @@ export function readLogo(file: Buffer): LogoReading {
   const [head] = chunks ?? [];
   if (!chunks || head?.type !== 'IHDR' || head.data.length !== 13) return invalid('must be a PNG picture');
   const [width, height] = [head.data.readUInt32BE(0), head.data.readUInt32BE(4)];
-  const [depth = 0, colour = 0, , , interlace = 0] = head.data.subarray(8);
+  const [depth = 0, colour = 0, compression = 0, filter = 0, interlace = 0] = head.data.subarray(8);
   const samples = SAMPLES[colour];
-  if (depth !== 8 || samples === undefined || interlace !== 0) {
+  // Of compression and filter there is one kind each.
+  if (depth !== 8 || samples === undefined || compression !== 0 || filter !== 0 || interlace !== 0) {
     return invalid('must be a PNG picture of 8 bits a sample that is not interlaced');
   }
   if (width < 1 || height < 1 || width > MAX_LOGO.width || height > MAX_LOGO.height) {
     return invalid(`must be at most ${String(MAX_LOGO.width)} × ${String(MAX_LOGO.height)} dots`);
   }
   const palette = chunks.find(({ type }) => type === 'PLTE');
-  const isPaletteGood = palette !== undefined && palette.data.length % 3 === 0 && palette.data.length <= 768;
-  if (colour === PALETTE_TYPE && !isPaletteGood) return invalid('has no palette');
+  const colours = (palette?.data.length ?? 0) / 3;
+  if (colour === PALETTE_TYPE && !(Number.isInteger(colours) && colours >= 1 && colours <= 256))
+    return invalid('has no palette');
   const rows = unpacked(chunks, (width * samples + 1) * height);
   if (!rows || !hasGoodFilters(rows, width * samples + 1)) return invalid('is damaged');
-  const transparency = chunks.find(({ type }) => type === 'tRNS');
+  const transparency = chunks.find(({ type, data }) => type === 'tRNS' && isTransparency(colour, data.length, colours));
   const kept = [
     head,
     ...(colour === PALETTE_TYPE && palette ? [palette] : []),
-    ...(transparency && transparency.data.length <= 256 ? [transparency] : []),
+    ...(transparency ? [transparency] : []),
     { type: 'IDAT', data: deflateSync(rows) },
     { type: 'IEND', data: Buffer.alloc(0) },
   ];
@@ -85,6 +89,12 @@ function unpacked(chunks: readonly Chunk[], size: number): Buffer | null {
 function hasGoodFilters(rows: Buffer, rowBytes: number): boolean {
   for (let at = 0; at < rows.length; at += rowBytes) if ((rows[at] ?? 0) > MAX_FILTER) return false;
   return true;
+}
+
+/** Any other one is skipped by those who show pictures; what draws PDF waits for it without end, or fails. */
+function isTransparency(colour: number, bytes: number, colours: number): boolean {
+  if (colour === PALETTE_TYPE) return bytes >= 1 && bytes <= colours;
+  return bytes === TRANSPARENCY_BYTES[colour];
 }
 
 function writtenChunk({ type, data }: Chunk): Buffer {
