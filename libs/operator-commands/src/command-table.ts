@@ -104,6 +104,7 @@ export const COMMANDS: readonly CommandFacts[] = [
   },
   { name: 'users disable', target: 'address', about: 'shut a user out' },
   { name: 'users enable', target: 'address', about: 'let it in again' },
+  { name: 'users release', target: 'address', about: 'free the address of an account that is not its owner’s' },
   {
     name: 'catalog import',
     about: 'products from a file',

@@ -43,6 +43,8 @@ export class UserCommands {
         return this.list(merchant);
       case 'recover':
         return this.recover(target, program);
+      case 'release':
+        return this.release(target, program);
       default:
         return this.switch(target, program, verb === 'enable');
     }
@@ -93,6 +95,27 @@ export class UserCommands {
       return { result: null, action, targetId: id, before, after };
     });
     return { id, email, disabled: !isEnabled };
+  }
+
+  /**
+   * That an address is its user’s is not proven: who may invite others can open the link, and its owner finds it taken. The account is shut out
+   * under a name that no one has; links to the address, which those who made them have seen, end with it.
+   */
+  private async release(address: string, program: Program): Promise<{ id: string; email: string; disabled: true }> {
+    const { id, email, disabledAt } = await this.userWith(address);
+    const released = `${id}@released.invalid`;
+    await this.changes.execute({ ...program, merchantId: PLATFORM }, async (tx) => {
+      await tx.user.update({ where: { id }, data: { email: released, disabledAt: disabledAt ?? new Date() } });
+      await tx.$executeRaw`UPDATE user_sessions SET revoked_at = now() WHERE user_id = ${id} AND revoked_at IS NULL`;
+      await tx.$executeRaw`
+        UPDATE invitations SET revoked_at = now() WHERE email = ${email} AND used_at IS NULL AND revoked_at IS NULL`;
+      const [before, after] = [
+        { email, disabled: disabledAt !== null },
+        { email: released, disabled: true },
+      ];
+      return { result: null, action: 'user.release_address', targetId: id, before, after };
+    });
+    return { id, email: released, disabled: true };
   }
 
   private async userWith(address: string): Promise<{ id: string; email: string; disabledAt: Date | null }> {
