@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from '#problems';
@@ -29,6 +30,8 @@ function addJson(adapter: FastifyAdapter, fastify: FastifyInstance): void {
   adapter.useBodyParser('application/json', true, {}, (request, body, done) => {
     // Nothing but a form means anything to such a route, which says so itself: its callers are not known yet.
     if (body === undefined || body.length === 0 || hasConfig(request, 'acceptsForm')) return done(null, EMPTY_BODY);
+    // Read all the same, another encoding becomes U+FFFD: goods without a name on a receipt, and ids that are no longer different.
+    if (!isUtf8(body)) return done(new Problem('malformed_json', 'The body is not UTF-8.'), undefined);
     const fault = jsonFault(body);
     if (fault !== null) return done(problemOfBounds(fault), undefined);
     const text = body.toString('utf8');

@@ -138,7 +138,7 @@ afterAll(async () => {
   await Promise.all(open.map((app) => app.close()));
 });
 
-const post = (body: string, headers: Record<string, string> = {}): Promise<Response> =>
+const post = (body: string | Buffer, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${base.url}/v1/sums`, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
 
 test('a good request works, with the raw body at hand and the request id sent back', async () => {
@@ -164,6 +164,18 @@ test.each([
   ['a compressed body', 'xx', { 'content-encoding': 'gzip' }, 415, 'unsupported_media_type'],
 ])('%s', async (...[, body, headers, status, code]) => {
   await expectProblem(await post(body, headers), status, code);
+});
+
+test.each([
+  ['Windows-1251', [0xd5, 0xeb, 0xe5, 0xe1]],
+  ['half of a letter', [0xd0]],
+  ['a surrogate', [0xed, 0xa0, 0x80]],
+])('400 for text that is not UTF-8: %s', async (_name, bytes) => {
+  const body = Buffer.concat([Buffer.from('{"a":1,"a":"'), Buffer.from(bytes), Buffer.from('","a":1}')]);
+  for (const type of ['application/json', 'application/json; charset=windows-1251']) {
+    const { detail } = await expectProblem(await post(body, { 'content-type': type }), 400, 'malformed_json');
+    expect(detail).toBe('The body is not UTF-8.');
+  }
 });
 
 test('a client that announces JSON with every POST may call a route that takes no body', async () => {
