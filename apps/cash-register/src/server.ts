@@ -6,7 +6,7 @@ import { addEmulatorRoutes } from './emulator/emulator-routes.js';
 import type { Register } from './register.js';
 import { addScreen, isScreenRequest } from './screen/screen-routes.js';
 import { subscriptionHeaders } from './subscription.js';
-import { addRoutes, METHODS_BY_PATH } from './local-api/routes.js';
+import { addRoutes, methodsOf } from './local-api/routes.js';
 import { errorBody, httpStatusOf, type Refusal } from '#fiscal-module';
 
 /** Longer than the idle time of common clients and proxies, so that it is they who close. */
@@ -66,7 +66,7 @@ export function localApiServer(register: Register, all: () => readonly Register[
     else if (typeof given === 'string' && register.accessToken.matches(given)) done();
     else void refuse(reply, { kind: 'refused', code: 'S-001', message: 'X-API-Key is missing or wrong' });
   });
-  server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
+  server.setNotFoundHandler((request, reply) => refuseUnknown(register, request, reply));
   server.setErrorHandler((error, request, reply) => refuseError(register, { error, request, reply }));
   addRoutes(server, register);
   addScreen(server, register);
@@ -114,8 +114,8 @@ function readJsonBodies(server: FastifyInstance): void {
   });
 }
 
-function refuseUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const allowed = METHODS_BY_PATH.get(pathOf(request));
+function refuseUnknown(register: Register, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = methodsOf(pathOf(request), register);
   const message = `${request.method} ${pathOf(request)} is not a call of this API`;
   if (!allowed) return refuse(reply, { kind: 'refused', code: 'S-002', message });
   return refuse(reply.header('Allow', allowed), { kind: 'refused', code: 'S-002', message }, 405);

@@ -19,6 +19,21 @@ describe('the local API', () => {
   });
   afterEach(() => register.close());
 
+  test('405 names the methods of the path, those of the extensions only where they are served', async () => {
+    const allowed = async (method: string, path: string): Promise<unknown> => {
+      const { status, headers, body } = await register.call(method, path);
+      return [status, headers.get('allow'), body.error.code];
+    };
+    expect(await allowed('DELETE', '/receipts')).toEqual([405, 'GET, POST', 'S-002']);
+    expect(await allowed('PUT', '/receipts/1')).toEqual([405, 'GET', 'S-002']);
+    expect(await allowed('GET', '/receipts/send-unsent')).toEqual([405, 'POST', 'S-002']);
+    await register.restart({ REGISTER_EXTENSIONS: 'off' });
+    expect(await allowed('DELETE', '/receipts')).toEqual([405, 'POST', 'S-002']);
+    expect(await allowed('GET', '/receipts')).toEqual([405, 'POST', 'S-002']);
+    expect(await allowed('PUT', '/receipts/1')).toEqual([404, null, 'S-002']);
+    expect(await allowed('GET', '/receipts/send-unsent')).toEqual([405, 'POST', 'S-002']);
+  });
+
   test('a sale is registered, signed, delivered and answered with a link that carries t, r, c and s', async () => {
     const { status, body } = await register.sell(sale());
     expect(status).toBe(200);

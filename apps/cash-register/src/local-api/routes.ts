@@ -18,14 +18,23 @@ import { errorBody, httpStatusOf, refusedByModule, type Refusal } from '#fiscal-
 export const APP_NAME = 'Fiscal cash register';
 export const APP_VERSION = '1.0.2';
 const MODULE_TYPE = 1;
+/** Of one document of the journal. */
+const JOURNAL_PATH = /^\/receipts\/[1-9]\d{0,14}$/;
 
-/** Which methods a path knows, for the Allow header of a wrong one. */
-export const METHODS_BY_PATH: ReadonlyMap<string, string> = new Map([
+const METHODS_BY_PATH: ReadonlyMap<string, string> = new Map([
   ...['/status', '/fm/info', '/business', '/branch'].map((path) => [path, 'GET'] as const),
   ...['/z-report/current', '/z-report/stats'].map((path) => [path, 'GET'] as const),
   ...['/receipts/send-unsent', '/z-report/send-unsent'].map((path) => [path, 'POST'] as const),
   ...['/receipts', '/z-report/open', '/z-report/close'].map((path) => [path, 'POST'] as const),
 ]);
+
+/** Which methods a path knows, for the Allow header of a wrong one; undefined: the path is none of this API. */
+export function methodsOf(path: string, { settings }: Register): string | undefined {
+  const known = METHODS_BY_PATH.get(path);
+  if (!settings.REGISTER_EXTENSIONS) return known;
+  if (path === '/receipts') return 'GET, POST';
+  return known ?? (JOURNAL_PATH.test(path) ? 'GET' : undefined);
+}
 
 export function addRoutes(server: FastifyInstance, register: Register): void {
   server.get('/status', () => status(register, listeningPort(server)));
@@ -61,6 +70,8 @@ function addReceiptRoutes(server: FastifyInstance, register: Register): void {
     const entry = journal.findByKey(key);
     return entry ? receipts.journalResponse(entry) : answer(reply, NOT_IN_JOURNAL);
   });
+  // No document's number: the path of a POST.
+  server.get('/receipts/send-unsent', (_request, reply) => reply.callNotFound());
   server.get<{ Params: { receiptSeq: string } }>('/receipts/:receiptSeq', (request, reply) => {
     const { receiptSeq } = request.params;
     const entry = /^[1-9]\d{0,14}$/.test(receiptSeq) ? journal.findBySeq(Number(receiptSeq)) : null;
