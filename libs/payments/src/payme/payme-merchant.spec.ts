@@ -149,3 +149,13 @@ it('reads an account value that came as a number', () => {
   const body = '{"id":1,"method":"CheckPerformTransaction","params":{"amount":5,"account":{"order_id":197}}}';
   expect(readPaymeRequest(body, 'order_id')).toMatchObject({ command: { account: '197' } });
 });
+
+it.each([
+  ['id', { id: {} }],
+  ['id', { type: 'PERFORM', fiscal_data: {} }],
+  ['type', { id: 'a', type: 'X', fiscal_data: {} }],
+  ['fiscal_data', { id: 'a', type: 'CANCEL', fiscal_data: [] }],
+])('SetFiscalData says which parameter is wrong: %s', (name, params) => {
+  const reading = readPaymeRequest(JSON.stringify({ id: 1, method: 'SetFiscalData', params }), 'order_id');
+  expect(reading).toMatchObject({ error: { code: -32602, message: { en: `Wrong parameters: ${name}` }, data: name } });
+});

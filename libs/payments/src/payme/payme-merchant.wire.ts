@@ -64,7 +64,9 @@ export type PaymeFault = keyof typeof FAULTS;
 
 export function paymeError(fault: PaymeFault, data: string | null = null): PaymeError {
   const [code, ru, uz, en] = FAULTS[fault];
-  return { code, message: { ru, uz, en }, data };
+  // Of -32602 the documents want the parameter's name in the message.
+  const named = fault === 'params' && data !== null ? `: ${data}` : '';
+  return { code, message: { ru: ru + named, uz: uz + named, en: en + named }, data };
 }
 
 /** Exactly one of result and error, and the caller's own id. */
@@ -96,7 +98,18 @@ export function readPaymeRequest(body: string, accountField: string): PaymeReadi
   if (!isObject(parsed['params'])) return { kind: 'fault', id, error: paymeError('request') };
   const command = READERS[known](parsed['params'], accountField);
   if (command) return { kind: 'command', id, command };
-  return { kind: 'fault', id, error: paymeError(known === 'SetFiscalData' ? 'params' : 'request') };
+  const error = known === 'SetFiscalData' ? wrongFiscalParameter(parsed['params']) : paymeError('request');
+  return { kind: 'fault', id, error };
+}
+
+function wrongFiscalParameter(params: WireObject): PaymeError {
+  const isId = ID.test(textAt(params, 'id') ?? '');
+  const name = isId ? (isFiscalType(params['type']) ? 'fiscal_data' : 'type') : 'id';
+  return paymeError('params', name);
+}
+
+function isFiscalType(value: unknown): value is 'PERFORM' | 'CANCEL' {
+  return value === 'PERFORM' || value === 'CANCEL';
 }
 
 function readId(parsed: unknown): PaymeId {
@@ -134,7 +147,7 @@ const READERS: Readonly<Record<PaymeMethod, (params: WireObject, field: string) 
     const id = textAt(params, 'id');
     const type = params['type'];
     const fiscalData = params['fiscal_data'];
-    if (id === null || !ID.test(id) || (type !== 'PERFORM' && type !== 'CANCEL') || !isObject(fiscalData)) return null;
+    if (id === null || !ID.test(id) || !isFiscalType(type) || !isObject(fiscalData)) return null;
     return { method: 'SetFiscalData', id, type, fiscalData };
   },
 };

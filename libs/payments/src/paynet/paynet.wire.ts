@@ -48,8 +48,10 @@ export function paynetResult(request: InboundRequest, result: WireObject): Inbou
   return { status: 200, body: { jsonrpc: '2.0', id: idOf(request), result } };
 }
 
-function idOf(request: InboundRequest): number | null {
-  return integerAt(objectBody(request.body) ?? {}, 'id');
+/** JSON-RPC has it back as it came, a number or a text. */
+function idOf(request: InboundRequest): number | string | null {
+  const body = objectBody(request.body) ?? {};
+  return typeof body['id'] === 'string' ? body['id'] : integerAt(body, 'id');
 }
 
 /** Our number of a transaction, which Paynet wants whole: the same for the same transaction. */
