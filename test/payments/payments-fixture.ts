@@ -18,6 +18,18 @@ export interface PaymentsAnswer {
   body: PaymentView & Record<string, unknown> & { code: string; errors: { pointer: string; code: string }[] };
 }
 
+interface InboundExchange {
+  provider: ProviderCode;
+  path?: string;
+  request: unknown;
+  status: number;
+  answer: unknown;
+}
+
+function inboundViolations(call: InboundExchange): string[] {
+  return violationsOf({ by: 'provider', method: 'POST', path: '', ...call });
+}
+
 export interface SimulatedPayment {
   id: string;
   our_ref: string;
@@ -338,9 +350,14 @@ export class PaymentsFixture {
   }
 
   /** A call of a provider that was taken: its body must be one that the provider's documents describe. */
-  observe(call: { provider: ProviderCode; path?: string; request: unknown; status: number; answer: unknown }): void {
-    const found = violationsOf({ by: 'provider', method: 'POST', path: '', ...call });
-    found.forEach((violation) => this.violations.add(violation));
+  observe(call: InboundExchange): void {
+    inboundViolations(call).forEach((violation) => this.violations.add(violation));
+  }
+
+  /** One that was refused: the answer is as documented all the same. The call itself may be none that any document describes. */
+  observeRefusal(call: InboundExchange): void {
+    const ofAnswer = inboundViolations(call).filter((violation) => violation.includes(', answer: '));
+    ofAnswer.forEach((violation) => this.violations.add(violation));
   }
 
   async events(paymentId: string): Promise<string[]> {

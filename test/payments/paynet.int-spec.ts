@@ -27,6 +27,7 @@ async function ask(request: Record<string, unknown>, authorization = AUTHORIZATI
   const { status, body } = await paynetCall(fixture, request, authorization)();
   const answer = body as { result?: Record<string, unknown>; error?: { code: number } };
   if (answer.result) fixture.observe({ provider: 'paynet', request, status, answer });
+  else fixture.observeRefusal({ provider: 'paynet', request, status, answer });
   return { status, said: answer.error?.code ?? answer.result };
 }
 

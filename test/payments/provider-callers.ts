@@ -24,7 +24,9 @@ export async function payme(
   const response = await fetch(fixture.accounts.payme?.url ?? '', { method: 'POST', headers, body });
   const answer = (await response.json()) as Rpc;
   expect([response.status, answer.id]).toEqual([200, 77]);
-  if ('result' in answer) fixture.observe({ provider: 'payme', request: JSON.parse(body), status: 200, answer });
+  const call = { provider: 'payme', request: JSON.parse(body), status: response.status, answer } as const;
+  if ('result' in answer) fixture.observe(call);
+  else fixture.observeRefusal(call);
   return answer;
 }
 
@@ -74,8 +76,9 @@ export async function click(
   const response = await fetch(fixture.accounts.click?.url ?? '', { method: 'POST', body });
   expect(response.status).toBe(200);
   const answer = (await response.json()) as Record<string, unknown>;
-  if (answer['error'] === 0)
-    fixture.observe({ provider: 'click', request: Object.fromEntries(body), status: 200, answer });
+  const call = { provider: 'click', request: Object.fromEntries(body), status: response.status, answer } as const;
+  if (answer['error'] === 0) fixture.observe(call);
+  else fixture.observeRefusal(call);
   return answer;
 }
 
@@ -96,6 +99,9 @@ export async function multicard(
   const init = { method: 'POST', headers, body: JSON.stringify(request) };
   const response = await fetch(fixture.accounts.multicard?.url ?? '', init);
   const answer = (await response.json()) as { success: unknown };
-  if (answer.success === true) fixture.observe({ provider: 'multicard', request, status: response.status, answer });
+  const asked = { provider: 'multicard', request, status: response.status, answer } as const;
+  if (answer.success === true) fixture.observe(asked);
+  // A forged call is none of Multicard's: what it is answered stands in no document.
+  else if (response.status !== 403) fixture.observeRefusal(asked);
   return [response.status, answer.success];
 }

@@ -106,7 +106,10 @@ describe('Merchant API', () => {
     await confirm(transId);
     const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
     const answers = await Promise.all([reverse(transId), reverse(transId), reverse(transId)]);
-    expect(answers.map(said).sort()).toEqual(['10018', '10018', 'REVERSED']);
+    // One that was too slow is not answered (503), whether it reversed or not: Uzum asks again.
+    const words = answers.filter((answer) => answer.status !== 503).map(said);
+    expect(words.filter((word) => word !== '10018')).toEqual(words.includes('REVERSED') ? ['REVERSED'] : []);
+    expect((await status(transId)).body).toMatchObject({ status: 'REVERSED' });
     await fixture.until(id, { status: 'refunded' });
     await fixture.untilRefunded(receipt.id);
     const own = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, {});

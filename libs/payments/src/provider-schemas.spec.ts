@@ -50,6 +50,11 @@ describe.each(PROVIDERS)('%s', (provider) => {
       expect(Math.min(point.length, handling.length)).toBeGreaterThan(5);
   });
 
+  it('says with which status a call of the provider is answered', () => {
+    if (calls.some(({ by }) => by === 'provider'))
+      expect(Object.keys(file['x-statuses'] ?? {}).sort()).toEqual(['answer', 'failure']);
+  });
+
   it('gives examples that are as it says', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema(file, provider);
@@ -82,4 +87,26 @@ it('a field more or less is a violation', () => {
   expect(violationsOf(exchange)).toEqual([]);
   expect(violationsOf({ ...exchange, request: { ...exchange.request, lang: 'ru' } })).toHaveLength(1);
   expect(violationsOf({ ...exchange, answer: { error_code: 0, error_note: 'Success' } })).toHaveLength(1);
+});
+
+it('a body where none is documented is a violation', () => {
+  const reversal = {
+    ...({ provider: 'click', by: 'us', method: 'DELETE', path: '/payment/reversal/1/2', status: 200 } as const),
+    answer: { error_code: 0, error_note: 'Success', payment_id: 2 },
+  };
+  expect(violationsOf({ ...reversal, request: null })).toEqual([]);
+  expect(violationsOf({ ...reversal, request: { amount: 1 } })).toHaveLength(1);
+});
+
+it('another HTTP status than the documented one is a violation', () => {
+  const refused = {
+    ...({ provider: 'payme', by: 'provider', method: 'POST', path: '', status: 200 } as const),
+    request: { method: 'CheckTransaction', params: { id: '0123456789abcdef01234567' }, id: 1 },
+    answer: {
+      ...{ jsonrpc: '2.0', id: 1 },
+      error: { code: -31003, message: { ru: 'нет', uz: 'yo‘q', en: 'no' }, data: null },
+    },
+  };
+  expect(violationsOf(refused)).toEqual([]);
+  expect(violationsOf({ ...refused, status: 500 })).toEqual(['payme, CheckTransaction, answer: status 500']);
 });

@@ -19,6 +19,8 @@ export interface ProviderFile<Provider extends string> {
   'x-provider': Provider;
   'x-sources': Record<string, { page: string; address: string }>;
   'x-open': { point: string; handling: string }[];
+  /** HTTP statuses with which calls of the provider may be answered, whatever the body says. */
+  'x-statuses'?: { answer: number[]; failure: number[] };
   'x-calls': DocumentedCall[];
   $defs: Record<string, Record<string, unknown>>;
 }
@@ -56,9 +58,23 @@ export class ProviderDocument<Provider extends string> {
     const expected = isFailure ? failure : answer;
     const said = `${exchange.provider}, ${call.name}`;
     return [
-      ...(request === null ? [] : this.errors(request, exchange.request)).map((error) => `${said}, request: ${error}`),
+      ...this.requestErrors(request, exchange.request).map((error) => `${said}, request: ${error}`),
+      ...this.statusErrors(exchange, isFailure).map((error) => `${said}, answer: ${error}`),
       ...(expected === null ? [] : this.errors(expected, exchange.answer)).map((error) => `${said}, answer: ${error}`),
     ];
+  }
+
+  private statusErrors({ by, status }: ProviderExchange<Provider>, isFailure: boolean): string[] {
+    const known = by === 'provider' ? this.file['x-statuses']?.[isFailure ? 'failure' : 'answer'] : undefined;
+    return known === undefined || known.includes(status) ? [] : [`status ${String(status)}`];
+  }
+
+  /** A call without a documented body has none. */
+  private requestErrors(name: string | null, request: unknown): string[] {
+    if (name !== null) return this.errors(name, request);
+    return request === null || request === undefined || request === ''
+      ? []
+      : [`has a body: ${JSON.stringify(request)}`];
   }
 
   /** @param name of a definition */
