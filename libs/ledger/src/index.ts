@@ -141,7 +141,7 @@ export {
 export { archivedWithin, findArchiveOf, type Span } from './reading/archived-receipts.js';
 export { receiptsWithin, twoHalfYearsBefore, type ReceiptsSince, type ReceiptsWithin } from './half-years.js';
 export { receiptColumns, type ReceiptRow } from './reading/receipt-row.js';
-export { countUnknown, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
+export { countUnknown, countUnknownOf, mostUnderWay, readBacklog, type Backlog } from './reading/backlog.js';
 export {
   answeredStatus,
   findSumOfAttempt,

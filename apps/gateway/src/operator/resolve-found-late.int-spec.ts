@@ -1,6 +1,9 @@
 // Promise: a document that a register has of a receipt which a person had ended waits for a person, in the list and in the count, until it is taken back or said to be gone.
 import 'reflect-metadata';
+import { encodeTime } from 'ulid';
 import { countUnknown, recordLateAnswer } from '#ledger';
+import { newId } from '#runtime';
+import { writeReceipt } from '../receipts/search/testing/receipt-rows.js';
 import {
   claimOf,
   link,
@@ -234,4 +237,28 @@ test('an answer that meets the decision is not lost between them', async () => {
   expect([late, receipt.status, await waiting()]).toEqual(
     late === 'proved' ? ['proved', 'registered', 0] : ['duplicate_suspected', 'rejected', 1],
   );
+});
+
+test('the overview counts what the list has, however old, of this merchant alone', async () => {
+  const merchantId = await fixture.createMerchant();
+  const token = await fixture.createToken(merchantId, ['receipts:read', 'operator:resolve', 'platform:read']);
+  const ancient = new Date(Date.now() - 40 * 86_400_000).toISOString();
+  const id = `rcp_${encodeTime(Date.parse(ancient), 10).toLowerCase()}${newId('rcp').slice(-16)}`;
+  const { deviceId } = await fixture.createDevice({ merchantId });
+  await writeReceipt(fixture.prisma, { id, merchantId, deviceId, status: 'unknown', createdAt: ancient });
+  await fixture.prisma.$executeRaw`
+    INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, created_at, closed_at)
+    VALUES (${newId('att')}, ${id}, ${deviceId}, 1, 'unknown', '{}', '', 'relay-1', ${ancient}::timestamptz, now())`;
+  const late = await fixture.createAttempt({}, merchantId);
+  await movedTo(late.receiptId, 'rejected');
+  expect(await answersLate(late)).toBe('duplicate_suspected');
+  expect((await fixture.get('/v1/operator/unknown', token)).body.data).toHaveLength(2);
+  expect((await fixture.get('/v1/overview', token)).body).toMatchObject({
+    waiting_for_person: 2,
+    last_30_days: { by_status: { unknown: { count: 0 } } },
+  });
+  const stranger = await fixture.createToken(await fixture.createMerchant(), ['receipts:read']);
+  expect((await fixture.get('/v1/overview', stranger)).body).toMatchObject({ waiting_for_person: 0 });
+  const { body } = await fixture.get('/v1/platform/overview', token);
+  expect(body).toMatchObject({ waiting_for_person: await waiting() });
 });

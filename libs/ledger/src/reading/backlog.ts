@@ -57,6 +57,24 @@ export async function countUnknown(database: Pick<Statements, '$queryRaw'>, most
   return row?.count ?? 0;
 }
 
+/** The same of one merchant, a sandbox too. */
+export async function countUnknownOf(
+  database: Pick<Statements, '$queryRaw'>,
+  merchantId: string,
+  most: number,
+): Promise<number> {
+  const [row] = await database.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int4 AS count FROM (
+      (SELECT r.id FROM receipts r WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown'
+          AND EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND a.state::text = 'unknown')
+        ORDER BY r.merchant_id, r.id LIMIT ${most})
+      UNION ALL
+      (SELECT DISTINCT r.id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+        WHERE ${ENDED_AND_FOUND} AND r.merchant_id = ${merchantId} LIMIT ${most})
+    ) AS waiting`;
+  return row?.count ?? 0;
+}
+
 /**
  * Of receipts whose ids lie between two, those of which something is still to come: the merchants with the most of them. Merchant by
  * merchant, as the index of these few begins with it; each is counted up to 2 000.

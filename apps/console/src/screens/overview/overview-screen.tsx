@@ -70,7 +70,7 @@ function Numbers({ now, events }: { now: Schema<'Overview'>; events: readonly Li
   const { overview: words } = useWords();
   return (
     <>
-      <UnderWay sums={now.last_30_days} />
+      <UnderWay now={now} />
       <div className="columns-even">
         <PeriodCard title={words.today} sums={now.today} days={1} />
         <PeriodCard title={words.days30} sums={now.last_30_days} days={30} />

@@ -13,18 +13,21 @@ type Sums = Schema<'OverviewSums'>;
 
 const DAY_MS = 86_400_000;
 
-function NumberTile({ title, count, children }: { title: string; count: number; children: ReactNode }): ReactElement {
+/** @param title of which time, where it is of one */
+function NumberTile({ title, count, children }: { title?: string; count: number; children: ReactNode }): ReactElement {
   return (
     <li className={count > 0 ? 'number' : 'number number-none'}>
       <strong className="number-value">{formatCount(count)}</strong>
       <span>{children}</span>
-      <span className="visually-hidden">{title}</span>
+      {title !== undefined && <span className="visually-hidden">{title}</span>}
     </li>
   );
 }
 
-/** What has not come to its end; unknown ones need a person. */
-export function UnderWay({ sums: { by_status: by } }: { sums: Sums }): ReactElement {
+/** What has not come to its end, and what needs a person, however old it is: as many as the list of unknown receipts has. */
+export function UnderWay({ now }: { now: Schema<'Overview'> }): ReactElement {
+  const { waiting_for_person: waiting, last_30_days: sums } = now;
+  const { by_status: by } = sums;
   const { overview } = useWords();
   const { can } = useSession();
   const listOf = (status: 'accepted' | 'sending' | 'rejected' | 'awaiting_payment'): ReactElement => (
@@ -36,17 +39,19 @@ export function UnderWay({ sums: { by_status: by } }: { sums: Sums }): ReactElem
   );
   return (
     <ul className="numbers">
-      <NumberTile title={overview.days30} count={by.unknown.count}>
-        {can('operator:read') ? (
+      {can('operator:read') ? (
+        <NumberTile count={waiting}>
           <Link to="/unknown" className="number-link">
             {overview.unknown}
           </Link>
-        ) : (
+        </NumberTile>
+      ) : (
+        <NumberTile title={overview.days30} count={by.unknown.count}>
           <Link to="/receipts" search={{ status: 'unknown' }} className="number-link">
             {overview.unknown}
           </Link>
-        )}
-      </NumberTile>
+        </NumberTile>
+      )}
       {listOf('accepted')}
       {listOf('sending')}
       {listOf('awaiting_payment')}

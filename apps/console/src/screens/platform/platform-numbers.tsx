@@ -43,7 +43,6 @@ function Period({ title, sums }: { title: string; sums: Schema<'OverviewSums'> }
         rows={[
           [words.sales, shown(sums.sales)],
           [words.refunds, shown(sums.refunds)],
-          [words.unknown, formatCount(sums.by_status.unknown.count)],
           [words.rejected, formatCount(sums.by_status.rejected.count)],
         ]}
       />
@@ -57,6 +56,7 @@ function ByMerchant({ now }: { now: Schema<'PlatformOverview'> }): ReactElement 
   return (
     <Card title={words.byMerchant}>
       <p className="hint">{words.allMerchants(formatCount(live), formatCount(sandbox), formatCount(suspended))}</p>
+      <Facts rows={[[overview.unknown, formatCount(now.waiting_for_person)]]} />
       {now.by_merchant.length > 0 && (
         <div className="table-scroll" tabIndex={0} role="region" aria-label={words.byMerchant}>
           <table className="table">

@@ -76,6 +76,8 @@ export interface OverviewCountdown {
 export interface Overview {
   /** When the sums of today were read; those of the days before may be ten minutes older. */
   generated_at: string;
+  /** Receipts of any age about which a person has to decide: unknown ones, and ended ones of which a register has a document. Counted up to 5 000. */
+  waiting_for_person: number;
   today: OverviewSums;
   /** Today is one of them. */
   last_30_days: OverviewSums;
@@ -121,6 +123,8 @@ export interface PlatformOverview {
   /** When the last hour was read; a minute old at most. The rest of today may be ten minutes older, days that are over an hour. */
   generated_at: string;
   merchants: MerchantCounts;
+  /** Receipts of any age about which a person has to decide: unknown ones, and ended ones of which a register has a document. Counted up to 5 000. */
+  waiting_for_person: number;
   today: OverviewSums;
   /** Today is one of them. */
   last_30_days: OverviewSums;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { PrismaService } from '#database';
+import { countUnknownOf } from '#ledger';
 import { systemClock } from '#runtime';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 import { ReportGate } from '../../receipts/reports/report-gate.js';
@@ -8,7 +9,16 @@ import { countdowns, countdownView, type CountdownRow } from './countdown-rows.j
 import type { Overview, OverviewBranch, OverviewDevice, OverviewLatency } from './overview-view.js';
 import { byMinute, percentilesOf, type BucketRow } from './percentiles.js';
 import { joined, NO_SUMS, ReceiptSpans } from './receipt-spans.js';
-import { DAYS, dayName, dayStart, overviewDay, overviewSums, placesOf, type DaySums } from './receipt-sums.js';
+import {
+  DAYS,
+  dayName,
+  dayStart,
+  MAX_WAITING,
+  overviewDay,
+  overviewSums,
+  placesOf,
+  type DaySums,
+} from './receipt-sums.js';
 import { MAX_UNDER_WAY } from './receipt-sums.js';
 import { shared } from './shared-reading.js';
 
@@ -64,14 +74,16 @@ export class ReadOverview {
     const rows = [...before.rows, ...today.rows];
     const branches = placesOf(before.branches, today.branches, MAX_PLACES);
     const devices = placesOf(before.devices, today.devices, MAX_PLACES);
-    const [byBranch, byDevice, latency, due] = await Promise.all([
+    const [byBranch, byDevice, latency, due, waiting] = await Promise.all([
       this.named(merchantId, branches),
       this.namedDevices(merchantId, devices),
       this.latency(merchantId, now),
       this.prisma.$queryRaw<CountdownRow[]>(countdowns(merchantId, MAX_COUNTDOWNS)),
+      countUnknownOf(this.prisma, merchantId, MAX_WAITING),
     ]);
     return {
       generated_at: today.at.toISOString(),
+      waiting_for_person: waiting,
       today: overviewSums(today.rows),
       last_30_days: overviewSums(rows),
       days: Array.from({ length: DAYS }, (_, index) => overviewDay(dayName(dayStart(now, DAYS - 1 - index)), rows)),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { ReportDatabase, ReportReads } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { isFinalStatus } from '#ledger';
+import { countUnknown, isFinalStatus } from '#ledger';
 import { systemClock } from '#runtime';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 import { PLATFORM } from '../../http/roles.js';
@@ -23,6 +23,7 @@ import {
   DAYS,
   dayName,
   dayStart,
+  MAX_WAITING,
   overviewDay,
   overviewSums,
   placesOf,
@@ -73,6 +74,7 @@ interface Present {
   /** The last hour of today and what came of the one before. */
   latest: DayOfAll;
   merchants: MerchantCounts;
+  waiting: number;
   latency: PlatformLatency;
   countdowns: PlatformCountdown[];
 }
@@ -119,6 +121,7 @@ export class ReadPlatformOverview {
     return {
       generated_at: at.toISOString(),
       merchants: present.merchants,
+      waiting_for_person: present.waiting,
       today: overviewSums(today.rows),
       last_30_days: overviewSums(rows),
       days: Array.from({ length: DAYS }, (_, index) => overviewDay(dayName(dayStart(now, DAYS - 1 - index)), rows)),
@@ -167,6 +170,7 @@ export class ReadPlatformOverview {
       at,
       latest: await this.day(latestStart(at), dayStart(at, -1)),
       merchants: await this.counts(),
+      waiting: await countUnknown(this.reports, MAX_WAITING),
       latency: await this.latency(at),
       countdowns: await this.countdowns(),
     };

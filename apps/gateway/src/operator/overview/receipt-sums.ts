@@ -9,6 +9,8 @@ const OFFSET_MS = 5 * 3_600_000;
 export const DAYS = 30;
 /** Receipts of one span that may change yet and are read again by their ids. */
 export const MAX_UNDER_WAY = 500;
+/** Receipts that wait for a person are counted so far. */
+export const MAX_WAITING = 5_000;
 /** Places of one merchant that have sums of their own; of more only those that sold most. */
 const MAX_PLACES = 2_000;
 
