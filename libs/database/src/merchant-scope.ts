@@ -13,10 +13,9 @@ export function acrossMerchants<T>(work: () => T): T {
   return scopedMerchant() === null ? work() : withinContext({ merchantId: null }, work);
 }
 
-/** Does work that takes connections out of this share (shared-connections.ts), also in what it waits for. @param within the share of which it is a part */
-export function withinShare<T>(name: string, work: () => T, within?: string): T {
-  const share: Share = { name, hasBegun: false, ...(within !== undefined && { within }) };
-  return withinContext({ share }, work);
+/** Does work that takes connections out of this share (shared-connections.ts), also in what it waits for. */
+export function withinShare<T>(name: string, work: () => T, more: Pick<Share, 'within' | 'isRead'> = {}): T {
+  return withinContext({ share: { name, hasBegun: false, ...more } }, work);
 }
 
 /** What many callers wait for, whichever of them has begun it: it is done across merchants, and out of no share. */

@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { INT8_AS_BIGINT } from './column-types.js';
 import { PrismaClient, type Prisma } from './generated/client.js';
-import type { SessionSettings } from './session.js';
+import { connectTimeoutOf, type SessionSettings } from './session.js';
 import { isRefusedForItsRows } from './sql-errors.js';
 import { StandingQuestions } from './standing-questions.js';
 import { WatchedPool } from './watched-pool.js';
@@ -25,6 +25,9 @@ const MAX_WAITING = 1_000;
 
 /** Statements that each connection keeps prepared. Ours are a few dozen; the bound is for what Prisma composes. */
 const MAX_PREPARED = 500;
+
+/** A connection is waited for in a part of a share, in the share, and in the pool: each says why it was in vain, which Prisma's own deadline (2 s) does not. */
+const WAITS = 3;
 
 /** A stable name for each statement's text, so that PostgreSQL parses and plans it once per connection. */
 function statementNames(): (query: { sql: string }) => string {
@@ -70,7 +73,11 @@ export class PrismaService extends PrismaClient {
       size: settings.poolSize,
     });
     const nameOf = settings.isPooled === true ? unprepared : statementNames();
-    super({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
+    const connectMs = settings.connectTimeoutMs ?? connectTimeoutOf(settings.url);
+    super({
+      adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }),
+      transactionOptions: { maxWait: connectMs * WAITS + 1_000 },
+    });
     this.pool = pool;
     this.size = settings.poolSize;
     this.nameOf = nameOf;

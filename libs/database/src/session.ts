@@ -64,7 +64,7 @@ function ownSession(settings: SessionSettings): pg.ClientConfig {
 }
 
 /** As libpq has it: `connect_timeout` of the URL, in seconds. */
-function connectTimeoutOf(url: string): number {
+export function connectTimeoutOf(url: string): number {
   const seconds = Number(new URL(url).searchParams.get('connect_timeout') ?? 0);
   return seconds > 0 ? seconds * 1_000 : CONNECT_TIMEOUT_MS;
 }

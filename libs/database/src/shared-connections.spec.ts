@@ -1,6 +1,6 @@
 // Promise: a merchant alone waits for its connections as it would for the pool's; however many wait, one with few calls is not refused for them.
 import type { ReleaseSlot } from '#runtime';
-import { SharedConnections, ShareSpent } from './shared-connections.js';
+import { ShareBusy, SharedConnections, ShareSpent } from './shared-connections.js';
 
 const CONNECTIONS = 10;
 const TIMEOUT_MS = 3_000;
@@ -84,5 +84,17 @@ test('an address whose part waits in vain for a connection was refused before it
   const address = { name: 'address', within: 'open', hasBegun: false };
   await expect(connections.take(address)).rejects.toThrow(ShareSpent);
   expect(address.hasBegun).toBe(false);
+  for (const release of held) release();
+});
+
+test.each([
+  ['reads: nothing was done', true, ShareSpent],
+  ['may have written', false, ShareBusy],
+])('a call that had begun waits in vain for its own share and %s', async (_what, isRead, refusal) => {
+  const connections = SharedConnections.of(CONNECTIONS, 50)!;
+  const call = { name: 'a', hasBegun: false, isRead };
+  (await connections.take(call))();
+  const held = await Promise.all(Array.from({ length: 5 }, () => connections.take({ name: 'a', hasBegun: false })));
+  await expect(connections.take(call)).rejects.toThrow(refusal);
   for (const release of held) release();
 });

@@ -1,5 +1,4 @@
 import { FairSlots, type ReleaseSlot, type Share } from '#runtime';
-import { NotConnected } from './watched-client.js';
 
 /** With fewer there is nothing to divide: one is for what is of no share, one for a caller that has none. */
 const WORTH_DIVIDING = 4;
@@ -8,12 +7,21 @@ const WAITING_OF_ONE = 1_024;
 /** Of all shares: beyond them a share may have one. Many times what one may have, so that a few that flood have no others refused. */
 const WAITING_OF_ALL = 8_192;
 
-/** More of a share waits to begin than may, or for longer: nothing of it was begun (libs/problems makes 429 of it). */
+/** More of a share waits to begin than may, or for longer: nothing of it was done (libs/problems makes 429 of it). */
 export class ShareSpent extends Error {
   override readonly name = 'ShareSpent';
 
   constructor() {
     super('Too much of one share waits for a connection to the database');
+  }
+}
+
+/** As {@link ShareSpent}, of work that has had a connection before and may have written: what it did before is done. */
+export class ShareBusy extends Error {
+  override readonly name = 'ShareBusy';
+
+  constructor() {
+    super('The connections to the database of one share are all in use, and none was free in time');
   }
 }
 
@@ -72,7 +80,7 @@ export class SharedConnections {
     const free = slots.tryTake(name);
     if (free) return begun(share, free);
     const turn = share.hasBegun ? slots.takeAgain(name) : slots.take(name);
-    if (!turn) throw new ShareSpent();
+    if (!turn) throw refusal(share);
     return this.inTime(share, turn);
   }
 
@@ -81,8 +89,7 @@ export class SharedConnections {
       let isOver = false;
       const timer = setTimeout(() => {
         isOver = true;
-        const late = new NotConnected(new Error('no connection of its share was free in time'));
-        reject(share.hasBegun ? late : new ShareSpent());
+        reject(refusal(share));
       }, this.timeoutMs);
       void turn.then((release) => {
         clearTimeout(timer);
@@ -91,6 +98,10 @@ export class SharedConnections {
       });
     });
   }
+}
+
+function refusal({ hasBegun, isRead = false }: Share): Error {
+  return hasBegun && !isRead ? new ShareBusy() : new ShareSpent();
 }
 
 function begun(share: Share, release: ReleaseSlot): ReleaseSlot {

@@ -1,4 +1,4 @@
-import { isDatabaseBusy, isDatabaseUnavailable, isShareSpent } from '#runtime';
+import { isDatabaseBusy, isDatabaseUnavailable, isShareBusy, isShareSpent } from '#runtime';
 import { Problem } from './problem.js';
 
 /** Any thrown value as the problem that the caller sees. What is not recognised is `internal` and says nothing more. */
@@ -7,6 +7,11 @@ export function problemOf(error: unknown): Problem {
   if (isShareSpent(error)) {
     const detail = 'More calls of yours wait for the database than are kept waiting; nothing was done.';
     return new Problem('too_many_requests', detail, { retryAfterSeconds: 1, cause: error });
+  }
+  if (isShareBusy(error)) {
+    const detail =
+      'Other calls of yours hold your share of the connections to the database. This call had begun: whether anything of it was stored is not known.';
+    return new Problem('service_unavailable', detail, { retryAfterSeconds: 1, cause: error });
   }
   if (isDatabaseUnavailable(error)) {
     const detail = 'The database cannot be reached or cannot write; nothing is known to have been stored.';

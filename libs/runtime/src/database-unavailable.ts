@@ -12,9 +12,14 @@ export function isNotSent(error: unknown): boolean {
   return search(error, isUnconnected, 0);
 }
 
-/** Whether its caller has more waiting for a connection than its share, so that nothing of it was begun. */
+/** Whether its caller has more waiting for a connection than its share, so that nothing of it was done. */
 export function isShareSpent(error: unknown): boolean {
   return search(error, ({ name }) => name === SHARE_SPENT, 0);
+}
+
+/** The same of work that had begun: what it did before is done. */
+export function isShareBusy(error: unknown): boolean {
+  return search(error, ({ name }) => name === SHARE_BUSY, 0);
 }
 
 /** Whether a statement was taken back because another session holds what it needs (55P03), or waited for it (40P01): again later. */
@@ -34,7 +39,8 @@ export function isRowContended(error: unknown, table: string): boolean {
 
 /** Classes of `libs/database`, known by name: without a connection, and with one that is lost. */
 const SHARE_SPENT = 'ShareSpent';
-const NOT_SENT_NAMES = new Set(['NotSent', 'NotConnected', 'PoolExhausted', SHARE_SPENT]);
+const SHARE_BUSY = 'ShareBusy';
+const NOT_SENT_NAMES = new Set(['NotSent', 'NotConnected', 'PoolExhausted', SHARE_SPENT, SHARE_BUSY]);
 const LOST_NAMES = new Set(['ConnectionLost', 'SilentConnection']);
 /** Cannot reach, cannot start a transaction in time, too many connections. */
 const NOT_SENT_CODES = new Set(['P1001', 'P2024', 'P2037', '53300', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);

@@ -4,6 +4,7 @@ export {
   isDatabaseBusy,
   isDatabaseUnavailable,
   isNotSent,
+  isShareBusy,
   isShareSpent,
   isRowContended,
 } from './database-unavailable.js';

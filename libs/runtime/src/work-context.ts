@@ -9,6 +9,8 @@ export interface Share {
   readonly within?: string;
   /** The work has had its turn once: what is under way goes on before what is to begin. */
   hasBegun: boolean;
+  /** The work only reads: whatever it has begun, nothing was done. */
+  readonly isRead?: boolean;
 }
 
 /** For whom and in which trace the work at hand is done, also in what it waits for. */

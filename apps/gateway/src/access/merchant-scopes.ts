@@ -30,7 +30,7 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
     fastify.addHook('preHandler', (request, _reply, next) => {
       const merchantId = scopeOf(request);
       const share = shareOfCall(request);
-      const done = share === null ? next : (error?: Error) => withinShare(share.name, () => next(error), share.within);
+      const done = share === null ? next : (error?: Error) => withinShare(share.name, () => next(error), share);
       if (merchantId === null) done();
       else if (this.isKnown) this.enter(merchantId, done);
       else this.read().then(() => this.enter(merchantId, done), done);
@@ -64,8 +64,11 @@ function scopeOf(request: FastifyRequest): string | null {
   if (!client || !isId('mer', client.merchantId) || isOverMerchants(request)) return null;
   // About the caller itself: a person's roles at all its merchants, and the trail of the platform.
   if (request.routeOptions.config.merchantOptional === true) return null;
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  return isRead || client.person ? client.merchantId : null;
+  return isRead(request) || client.person ? client.merchantId : null;
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** The share of what anyone may open, divided by address. */
@@ -77,12 +80,13 @@ const OPEN_TO_ALL = /^\/(r|u|m|auth)\//;
  * Out of whose share a call has its connections to the database; null: of none. Sales are written many at a time for all merchants, and
  * without what a context costs each promise.
  */
-function shareOfCall(request: FastifyRequest): Pick<Share, 'name' | 'within'> | null {
+function shareOfCall(request: FastifyRequest): Omit<Share, 'hasBegun'> | null {
   const { url = '' } = request.routeOptions;
   const isAccepting = request.method === 'POST' && (url === '/v1/receipts' || url === '/v1/receipts/batch');
   const client = clientOf(request);
-  if (client) return isAccepting ? null : { name: shareOf(client) };
-  return OPEN_TO_ALL.test(url) ? { name: addressGroup(request.ip) ?? 'none', within: WITHOUT_ACCOUNT } : null;
+  if (client) return isAccepting ? null : { name: shareOf(client), isRead: isRead(request) };
+  if (!OPEN_TO_ALL.test(url)) return null;
+  return { name: addressGroup(request.ip) ?? 'none', within: WITHOUT_ACCOUNT, isRead: isRead(request) };
 }
 
 /** What the platform asks of all merchants. */

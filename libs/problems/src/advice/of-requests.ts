@@ -87,7 +87,7 @@ export const OF_REQUESTS = {
     'Repeat under the same key, on a new connection.',
   ),
   service_unavailable: repeat(
-    'Nothing was stored; the gateway is busy.',
+    'The gateway is busy; nothing is known to have been stored.',
     'Repeat under the same key after `Retry-After`.',
   ),
   import_busy: repeat(
