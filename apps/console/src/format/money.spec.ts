@@ -20,8 +20,18 @@ test('what a person types becomes whole tiyin', () => {
   expect(parseSom('')).toBeNull();
   expect(parseSom('-5')).toBeNull();
   expect(parseSom('1e5')).toBeNull();
-  for (const tiyin of [0, 1, 10, 100, 150_050, 999_999_999_999_999]) expect(parseSom(tiyinToInput(tiyin))).toBe(tiyin);
 });
+
+test.each(['en', 'ru', 'uz'])(
+  'what a field is filled with in %s has its decimal mark, and is read back',
+  (language) => {
+    const mark = language === 'en' ? '.' : ',';
+    expect(tiyinToInput(150_050, language)).toBe(`1500${mark}50`);
+    expect(tiyinToInput(150_000, language)).toBe('1500');
+    for (const tiyin of [0, 1, 10, 100, 150_050, 999_999_999_999_999])
+      expect(parseSom(tiyinToInput(tiyin, language))).toBe(tiyin);
+  },
+);
 
 test('a quantity has the decimal mark of the language, as a sum has', () => {
   expect(formatQuantity(1.5, 'ru')).toBe('1,5');

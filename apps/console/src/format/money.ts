@@ -25,11 +25,11 @@ export function parseSom(text: string): number | null {
   return Number(`${match[1]}${(match[2] ?? '').padEnd(2, '0')}`);
 }
 
-/** As `parseSom` reads it, for an input field. */
-export function tiyinToInput(tiyin: number): string {
+/** As `parseSom` reads it, for an input field, with the decimal mark that a person of the language types. */
+export function tiyinToInput(tiyin: number, language: string): string {
   const digits = String(tiyin).padStart(3, '0');
   const cents = digits.slice(-2);
-  return cents === '00' ? digits.slice(0, -2) : `${digits.slice(0, -2)}.${cents}`;
+  return cents === '00' ? digits.slice(0, -2) : `${digits.slice(0, -2)}${markOf(language)}${cents}`;
 }
 
 /** Of CLDR: a comma in Russian and in Uzbek, in either script. The register's screen has the same. */

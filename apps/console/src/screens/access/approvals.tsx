@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
-import { useWords } from '../../i18n/i18n.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
@@ -113,9 +113,10 @@ function FourEyes(): ReactElement {
 }
 
 function FourEyesForm({ now: { four_eyes: now } }: { now: Schema<'MerchantView'> }): ReactElement {
-  const { access, action, problem } = useWords();
+  const { language, words } = useLanguage();
+  const { access, action, problem } = words;
   const { can, me } = useSession();
-  const [above, setAbove] = useState(now.unknown_above === null ? '' : tiyinToInput(now.unknown_above));
+  const [above, setAbove] = useState(now.unknown_above === null ? '' : tiyinToInput(now.unknown_above, language));
   const [accounts, setAccounts] = useState(now.provider_accounts);
   const sum = above.trim() === '' ? null : parseSom(above);
   const isWrong = above.trim() !== '' && sum === null;

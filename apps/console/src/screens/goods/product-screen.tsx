@@ -110,12 +110,13 @@ function History({ sku }: { sku: string }): ReactElement {
 function EditProduct({ product: newest, onDone }: { product: Product; onDone: () => void }): ReactElement {
   // What is read meanwhile must not lend its version to the values that are typed here.
   const [product] = useState(newest);
-  const { goods, action } = useWords();
+  const { language: spoken, words } = useLanguage();
+  const { goods, action } = words;
   const [draft, change, clear] = useDraft(`product:${product.sku}:${product.etag}`, {
     ru: product.name.ru ?? '',
     uz: product.name.uz ?? '',
     en: product.name.en ?? '',
-    price: product.price === null ? '' : tiyinToInput(product.price),
+    price: product.price === null ? '' : tiyinToInput(product.price, spoken),
     spic: product.spic,
     packageCode: product.package_code,
   });

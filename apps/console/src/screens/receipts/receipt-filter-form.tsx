@@ -1,7 +1,7 @@
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { tiyinToInput } from '../../format/money.js';
 import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
-import { useWords } from '../../i18n/i18n.js';
+import { useLanguage } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField, type Option } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
@@ -20,10 +20,10 @@ const SUMS: readonly FilterName[] = ['total_min', 'total_max'];
 const TIMES: readonly FilterName[] = ['created_from', 'created_to', 'registered_from', 'registered_to'];
 
 /** As a person types them. */
-function toTyped(filters: ReceiptFilters): Record<FilterName, string> {
+function toTyped(filters: ReceiptFilters, language: string): Record<FilterName, string> {
   const shown = (name: FilterName): string => {
     const value = filters[name] ?? '';
-    if (SUMS.includes(name)) return /^\d{1,15}$/.test(value) ? tiyinToInput(Number(value)) : value;
+    if (SUMS.includes(name)) return /^\d{1,15}$/.test(value) ? tiyinToInput(Number(value), language) : value;
     return TIMES.includes(name) ? instantToInput(filters[name]) : value;
   };
   return Object.fromEntries(FILTERS.map((name) => [name, shown(name)])) as Record<FilterName, string>;
@@ -46,9 +46,9 @@ function toFilters(typed: Record<FilterName, string>): ReceiptFilters {
 }
 
 export function ReceiptFilterForm({ filters, places, problem, onApply }: Props): ReactElement {
-  const words = useWords();
+  const { language, words } = useLanguage();
   const { filter, status, type } = words.receipts;
-  const [typed, setTyped] = useState(() => toTyped(filters));
+  const [typed, setTyped] = useState(() => toTyped(filters, language));
   const any: Option = { value: '', label: filter.any };
   const choices = (labels: Record<string, string>): Option[] => [
     any,
@@ -70,11 +70,11 @@ export function ReceiptFilterForm({ filters, places, problem, onApply }: Props):
   const ofDay = (daysAgo: number): void => {
     const day = { created_from: startOfDay(daysAgo), created_to: startOfDay(daysAgo - 1) };
     const next = { ...toFilters(typed), ...day };
-    setTyped(toTyped(next));
+    setTyped(toTyped(next, language));
     onApply(next);
   };
   const reset = (): void => {
-    setTyped(toTyped({}));
+    setTyped(toTyped({}, language));
     onApply({});
   };
   return (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
-import { useWords } from '../../i18n/i18n.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
@@ -77,10 +77,11 @@ function Shown({ found: { prefer, rules, updated_at: updatedAt } }: { found: Rou
 }
 
 function RuleFacts({ rule }: { rule: Schema<'ProviderRule'> }): ReactElement {
-  const { routing: words } = useWords();
+  const { language, words: all } = useLanguage();
+  const words = all.routing;
   const sum = (tiyin: number | undefined): ReactElement | null =>
     tiyin === undefined ? null : <Money tiyin={tiyin} />;
-  const { percent } = draftOf(rule);
+  const { percent } = draftOf(rule, language);
   return (
     <Facts
       rows={[
@@ -100,10 +101,11 @@ interface Typed {
 }
 
 function RulesForm({ found, onDone }: { found: Routing; onDone: () => void }): ReactElement {
-  const { routing: words, action } = useWords();
+  const { language, words: all } = useLanguage();
+  const { routing: words, action } = all;
   const [draft, change, clear] = useDraft<Typed>('payment-routing', {
     prefer: found.prefer,
-    rules: found.rules.map(draftOf),
+    rules: found.rules.map((rule) => draftOf(rule, language)),
   });
   const read = draft.rules.map(ruleOf);
   const isReadable = read.every((one) => 'rule' in one);

@@ -2,7 +2,7 @@
 import { draftOf, NEW_RULE, ruleOf } from './routing-draft.js';
 
 describe('a rule of the routing', () => {
-  it('comes back as it was typed', () => {
+  it.each(['en', 'ru'])('comes back as it was typed in %s', (language) => {
     const rule = {
       provider: 'payme' as const,
       amount_min: 100_050,
@@ -11,13 +11,13 @@ describe('a rule of the routing', () => {
       cost_basis_points: 125,
       cost_fixed: 30_000,
     };
-    const draft = draftOf(rule);
+    const draft = draftOf(rule, language);
     expect(draft).toEqual({
       provider: 'payme',
-      least: '1000.50',
+      least: language === 'en' ? '1000.50' : '1000,50',
       most: '5000000',
       cards: '8600, 9860',
-      percent: '1.25',
+      percent: language === 'en' ? '1.25' : '1,25',
       fixed: '300',
     });
     expect(ruleOf(draft)).toEqual({ rule });

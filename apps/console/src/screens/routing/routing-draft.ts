@@ -25,8 +25,8 @@ export const FIELD_OF = {
   fixed: 'cost_fixed',
 } as const;
 
-export function draftOf(rule: Schema<'ProviderRule'>): RuleDraft {
-  const sum = (tiyin: number | undefined): string => (tiyin === undefined ? '' : tiyinToInput(tiyin));
+export function draftOf(rule: Schema<'ProviderRule'>, language: string): RuleDraft {
+  const sum = (tiyin: number | undefined): string => (tiyin === undefined ? '' : tiyinToInput(tiyin, language));
   return {
     provider: rule.provider,
     least: sum(rule.amount_min),
