@@ -8,6 +8,9 @@ import {
   startTestRegister,
   type TestRegister,
 } from '../../apps/cash-register/src/testing/register-fixture.js';
+import { LinkRepository } from '../../apps/device-relay/src/links/link.repository.js';
+import { answerChallenge, newChallenge } from '../../libs/link/src/handshake.js';
+import { newEnrolmentCode } from '../../libs/link/src/enrolment-code.js';
 import { sql } from '../system/database.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { LinkRig, type LinkedDevice, type TestDevice } from './link-rig.js';
@@ -282,4 +285,23 @@ describe('taking the right away', () => {
     );
     await cut(one);
   });
+});
+
+test('a stranger who knows the id is refused without a lock on the register, which others hold or write meanwhile', async () => {
+  const one = await device();
+  const wrong = newEnrolmentCode();
+  const verdicts = await rig.prisma.$transaction(
+    async (tx) => {
+      await tx.$queryRaw`SELECT 1 FROM devices WHERE id = ${one.id} FOR NO KEY UPDATE`;
+      const links = new LinkRepository(rig.prisma, { relayId: 'r', relayUrl: 'http://r' });
+      const admit = (code?: string): Promise<unknown> =>
+        links.admit(answerChallenge(newChallenge('r'), { deviceId: one.id, privateKey: newKey(), code }));
+      return [await admit(), await admit(wrong)];
+    },
+    { timeout: 60_000 },
+  );
+  expect(verdicts).toEqual([
+    { kind: 'refused', reason: 'key_unknown' },
+    { kind: 'refused', reason: 'code_unknown' },
+  ]);
 });

@@ -28,6 +28,14 @@ interface DeviceRow {
   deleted_at: Date | null;
 }
 
+/** Of the key that was shown, and of the code. */
+interface Standing {
+  /** The register that left the key; null: none has. */
+  key_of: string | null;
+  revoked_at: Date | null;
+  is_code_good: boolean;
+}
+
 const TRANSACTION = { timeout: 10_000, maxWait: 5_000, isolationLevel: 'ReadCommitted' } as const;
 
 /** Keys, codes and presence of links. Who holds a link is decided here, by the epoch, and nowhere else. */
@@ -45,11 +53,14 @@ export class LinkRepository {
     const publicKey = decodePublicKey(hello);
     // A point of small order proves no possession of a private key.
     if (!publicKey || isWeakEd25519(publicKey)) return { kind: 'refused', reason: 'signature_wrong' };
+    // Whoever is refused here has locked nothing: an id is known to many, and a lock on its row holds up what others write there.
+    const refusal = await this.refusalOf(hello, publicKey);
+    if (refusal) return refused(refusal);
     return this.prisma.$transaction(async (tx) => {
       const [device] = await tx.$queryRaw<DeviceRow[]>`
         SELECT state::text, transport::text, deleted_at FROM devices WHERE id = ${hello.deviceId} FOR NO KEY UPDATE`;
-      if (!device || device.deleted_at || device.transport !== 'link') return refused('device_unknown');
-      if (device.state === 'disabled') return refused('device_disabled');
+      const closed = refusalOfDevice(device);
+      if (closed) return refused(closed);
       const key = await this.keyOf(tx, hello, publicKey);
       if (typeof key === 'string') return refused(key);
       const presence = await this.takeOver(tx, hello.deviceId, key.linkKeyId);
@@ -113,6 +124,24 @@ export class LinkRepository {
     return wakeWaitingLane(this.prisma, deviceId);
   }
 
+  /** What can be said without a lock; null: it has a key in force, or a code that is good, and is judged under the lock. */
+  private async refusalOf({ deviceId, code }: Hello, publicKey: Buffer): Promise<LinkRefusal | null> {
+    const codeHash = code === undefined ? null : hashEnrolmentCode(code);
+    const [row] = await this.prisma.$queryRaw<(DeviceRow & Standing)[]>`
+      SELECT d.state::text, d.transport::text, d.deleted_at, k.device_id AS key_of, k.revoked_at,
+             EXISTS (SELECT FROM link_enrolments e WHERE e.code_hash = ${codeHash} AND e.device_id = d.id
+                        AND e.used_at IS NULL AND e.expires_at > now()) AS is_code_good
+        FROM devices d LEFT JOIN link_keys k ON k.public_key = ${publicKey}
+       WHERE d.id = ${deviceId}`;
+    const closed = refusalOfDevice(row);
+    if (!row || closed) return closed;
+    const isKnown = row.key_of === deviceId;
+    if (isKnown && row.revoked_at === null) return null;
+    if (codeHash === null) return isKnown ? 'key_revoked' : 'key_unknown';
+    if (row.key_of !== null) return 'key_taken';
+    return row.is_code_good ? null : this.refusalOfCode(this.prisma, codeHash, deviceId);
+  }
+
   /** The key of this register: known and in force, or left now with a code. */
   private async keyOf(
     tx: Prisma.TransactionClient,
@@ -155,7 +184,11 @@ export class LinkRepository {
   }
 
   /** A code of another register is answered like one that never was. */
-  private async refusalOfCode(tx: Prisma.TransactionClient, codeHash: Buffer, deviceId: string): Promise<LinkRefusal> {
+  private async refusalOfCode(
+    tx: Pick<PrismaService, '$queryRaw'>,
+    codeHash: Buffer,
+    deviceId: string,
+  ): Promise<LinkRefusal> {
     const [known] = await tx.$queryRaw<{ used: boolean }[]>`
       SELECT used_at IS NOT NULL AS used FROM link_enrolments
        WHERE code_hash = ${codeHash} AND device_id = ${deviceId}`;
@@ -182,6 +215,11 @@ export class LinkRepository {
     if (!row) throw new Error(`no presence for ${deviceId}`);
     return { epoch: row.epoch, tookOverFrom: before && before.relay_id !== relayId ? before.relay_id : null };
   }
+}
+
+function refusalOfDevice(device: DeviceRow | undefined): LinkRefusal | null {
+  if (!device || device.deleted_at || device.transport !== 'link') return 'device_unknown';
+  return device.state === 'disabled' ? 'device_disabled' : null;
 }
 
 function refused(reason: LinkRefusal): { kind: 'refused'; reason: LinkRefusal } {
