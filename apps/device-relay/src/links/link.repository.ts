@@ -53,7 +53,7 @@ export class LinkRepository {
     const publicKey = decodePublicKey(hello);
     // A point of small order proves no possession of a private key.
     if (!publicKey || isWeakEd25519(publicKey)) return { kind: 'refused', reason: 'signature_wrong' };
-    // Whoever is refused here has locked nothing: an id is known to many, and a lock on its row holds up what others write there.
+    // What is refused here has locked nothing: an id is known to many, and a lock on its row holds up what others write there.
     const refusal = await this.refusalOf(hello, publicKey);
     if (refusal) return refused(refusal);
     return this.prisma.$transaction(async (tx) => {
