@@ -1,5 +1,5 @@
-// Promise: what is read whole is read to its end, in order, and not without one.
-import { everyPage } from './every-page.js';
+// Promise: what is read whole is read to its end, in order, and not without one; again and again it costs a request each time, however long it is.
+import { everyPage, refreshAfter } from './every-page.js';
 
 function listOf(size: number): { asked: (string | undefined)[]; read: Parameters<typeof everyPage<number>>[0] } {
   const asked: (string | undefined)[] = [];
@@ -22,4 +22,10 @@ test('a list without an end is left at two thousand', async () => {
   const { asked, read } = listOf(1_000_000);
   expect(await everyPage(read)).toHaveLength(2_000);
   expect(asked).toHaveLength(20);
+});
+
+test.each([0, 100, 101, 300, 3_000])('%i of them, read again and again, are a request a time', async (size) => {
+  const { asked, read } = listOf(size);
+  const found = await everyPage(read);
+  expect(asked.length / (refreshAfter(found.length, 15_000) / 15_000)).toBe(1);
 });

@@ -7,6 +7,11 @@ interface Page<T> {
   next_cursor: string | null;
 }
 
+/** When so many entries are read again, so that each page of them stands for its own time. */
+export function refreshAfter(entries: number, pageMs: number): number {
+  return pageMs * Math.max(1, Math.ceil(entries / PAGE));
+}
+
 /** Page by page, in the order of the list. */
 export async function everyPage<T>(
   read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<T>>,

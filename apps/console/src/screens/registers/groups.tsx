@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
-import { everyPage } from '../../api/every-page.js';
+import { everyPage, refreshAfter } from '../../api/every-page.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -30,10 +30,21 @@ async function readFleet(): Promise<Fleet> {
   return { groups, branches, devices };
 }
 
+/** A page of each list, however many there are: a picture of 2 000 registers is read again after five minutes. */
+const PAGE_EVERY_MS = 15_000;
+
+function largest({ groups, branches, devices }: Fleet): number {
+  return Math.max(groups.length, branches.length, devices.length);
+}
+
 /** Groups, their branches and registers, and which would take over from which. */
 export function Groups(): ReactElement {
   const { can } = useSession();
-  const query = useQuery({ queryKey: ['fleet'], queryFn: readFleet, refetchInterval: 15_000 });
+  const query = useQuery({
+    queryKey: ['fleet'],
+    queryFn: readFleet,
+    refetchInterval: ({ state }) => refreshAfter(state.data ? largest(state.data) : 0, PAGE_EVERY_MS),
+  });
   return (
     <>
       <Loaded query={query}>{(fleet) => <Drawn fleet={fleet} />}</Loaded>
