@@ -31,6 +31,8 @@ export class ProviderHealth implements OnApplicationBootstrap, BeforeApplication
   private readonly writtenMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   /** Whether what an account asked last came back with an answer that could be read, whatever it said. */
   private readonly lastAnswered = new LRUCache<string, boolean>({ max: MAX_ACCOUNTS });
+  /** Why accounts are down, where a call has said it since it was last written here. */
+  private readonly unwritten = new LRUCache<string, { account: CalledAccount; detail: string }>({ max: MAX_ACCOUNTS });
   /** Down by the database, as read lately or written here. */
   private down = new Map<string, ProviderCode>();
   private readonly rounds: Periodic;
@@ -41,7 +43,10 @@ export class ProviderHealth implements OnApplicationBootstrap, BeforeApplication
     metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const run = (): Promise<void> => this.read();
+    const run = async (): Promise<void> => {
+      await this.writeReasons();
+      await this.read();
+    };
     this.rounds = new Periodic({ name: 'reading the health of providers', everyMs: READ_EVERY_MS, run }, logger);
     metrics.gauge(
       {
@@ -77,12 +82,26 @@ export class ProviderHealth implements OnApplicationBootstrap, BeforeApplication
     const failures = detail === null ? 0 : (this.failures.get(id) ?? 0) + 1;
     if (failures === 0) this.failures.delete(id);
     else this.failures.set(id, failures);
+    if (detail === null) this.unwritten.delete(id);
     const isNews = detail === null ? this.down.has(id) : failures >= FAILURES;
-    if (!isNews || !this.mayWrite(id, detail === null)) return;
+    if (!isNews) return;
+    if (!this.mayWrite(id, detail === null)) {
+      // Others are taken before it from now on: this may be the last call for a while that says why.
+      if (detail !== null) this.unwritten.set(id, { account, detail });
+      return;
+    }
+    this.unwritten.delete(id);
     try {
       await (detail === null ? this.writeUp(account) : this.writeDown(account, detail));
     } catch (error) {
       this.logger.warn({ account_id: id, err: error }, 'provider health: not written');
+    }
+  }
+
+  private async writeReasons(): Promise<void> {
+    for (const [id, { account, detail }] of [...this.unwritten.entries()]) {
+      this.unwritten.delete(id);
+      await this.writeDown(account, detail);
     }
   }
 
