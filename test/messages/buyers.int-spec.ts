@@ -237,18 +237,30 @@ describe('the bot', () => {
     expect((await rig.messagesOf(stopped)).length).toBe(5);
   });
 
-  test('/start that meets a /stop begins again once that is over', async () => {
+  test('nothing is kept of a chat without a phone, nor of one whose phone another chat has proven since', async () => {
+    const { id: accountId } = (await rig.prisma.messageAccount.findFirst({ where: { channel: 'telegram' } }))!;
+    const before = await rig.prisma.botChat.count({ where: { accountId } });
     await say(35, { text: '/start' });
-    const { id } = (await rig.prisma.botChat.findFirst({ orderBy: { createdAt: 'desc' } }))!;
-    const before = await rig.prisma.botChat.count();
-    let starting: Promise<Response> | undefined;
-    await rig.prisma.$transaction(async (tx) => {
-      await tx.botChat.delete({ where: { id } });
-      starting = say(35, { text: '/start' });
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    });
-    expect((await starting)?.status).toBe(200);
-    expect(await rig.prisma.botChat.count()).toBe(before);
+    await say(35, contact(36, '+998935550035'));
+    expect(await rig.prisma.botChat.count({ where: { accountId } })).toBe(before);
+    for (const chat of [35, 36, 36]) await say(chat, contact(chat, '+998935550035'));
+    expect(await rig.prisma.botChat.count({ where: { accountId } })).toBe(before + 1);
+  });
+
+  test('a bot keeps a bounded number of chats, and says when it has them', async () => {
+    const { id: accountId } = (await rig.prisma.messageAccount.findFirst({ where: { channel: 'telegram' } }))!;
+    await say(37, contact(37, '+998935550037'));
+    await rig.prisma.$executeRaw`
+      INSERT INTO bot_chats (id, merchant_id, account_id, chat_hash, chat_sealed, language)
+      SELECT 'cht_full_' || n, merchant_id, id, int4send(n), '', 'uz' FROM message_accounts, generate_series(1, 200000) AS n WHERE id = ${accountId}`;
+    const before = await rig.prisma.botChat.count({ where: { accountId } });
+    await say(38, contact(38, '+998935550038'));
+    expect(sentTo(38)).toEqual([expect.stringContaining('no further number')]);
+    // A chat that is kept already may change its number.
+    await say(37, contact(37, '+998935550039'));
+    expect(sentTo(37).at(-1)).toContain('is confirmed');
+    expect(await rig.prisma.botChat.count({ where: { accountId } })).toBe(before);
+    await rig.prisma.$executeRaw`DELETE FROM bot_chats WHERE id LIKE 'cht_full_%'`;
   });
 
   test('a receipt of another merchant is not sent, whatever its link', async () => {

@@ -21,6 +21,8 @@ import { MessageReach } from './message-reach.js';
 import { insertMessages } from './message-rows.js';
 import { stopAddress } from './stop-sending.js';
 
+/** Of one bot, each with a phone of its own: as many buyers as a chain has, and not as many as a made-up list of them. */
+const MAX_CHATS = 200_000;
 /** Of one receipt to one chat: a link that is opened again and again sends no more. */
 const MAX_OF_CHAT = 5;
 
@@ -96,21 +98,15 @@ export class BotUpdates {
     return withButton(words, () => [...lines, words.offer].join('\n\n'));
   }
 
-  /** Coming back is consent. @returns whether a phone has been proven here */
-  private async begin({ account, chatId, chatHash, language }: Conversation): Promise<boolean> {
-    const { id: accountId, merchantId } = account;
+  /** Coming back is consent. Nothing is kept of a chat without a phone: anyone may open one. @returns whether a phone has been proven here */
+  private begin({ account, chatHash, language }: Conversation): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
-      const id = newId('cht');
-      // In one statement: a /stop at the same moment takes the row away.
-      const [chat] = await tx.$queryRaw<{ is_proven: boolean }[]>`
-        INSERT INTO bot_chats (id, merchant_id, account_id, chat_hash, chat_sealed, language)
-        VALUES (${id}, ${merchantId}, ${accountId}, ${chatHash}, ${this.book.sealChat(id, chatId)}, ${language})
-        ON CONFLICT (account_id, chat_hash) DO UPDATE SET stopped_at = NULL, language = EXCLUDED.language
-        RETURNING phone_hash IS NOT NULL AS is_proven`;
-      await tx.suppression.deleteMany({
-        where: { merchantId, channel: 'telegram', addressHash: chatHash, reason: { in: ['stopped', 'bounce'] } },
+      await endSuppression(tx, account.merchantId, chatHash);
+      const proven = await tx.botChat.updateMany({
+        where: { accountId: account.id, chatHash, phoneHash: { not: null } },
+        data: { language },
       });
-      return chat?.is_proven === true;
+      return proven.count > 0;
     });
   }
 
@@ -153,14 +149,29 @@ export class BotUpdates {
     const reading = readPhone(phone);
     if (reading.kind === 'invalid') return { text: words.noPhone, keyboard: { kind: 'none' } };
     const phoneHash = await this.book.hash('sms', reading.address);
-    const { account, chatHash } = conversation;
-    await this.begin(conversation);
-    await this.prisma.$transaction(async (tx) => {
-      await lockAccount(tx, account.id);
-      await tx.botChat.updateMany({ where: { accountId: account.id, phoneHash }, data: { phoneHash: null } });
-      await tx.botChat.updateMany({ where: { accountId: account.id, chatHash }, data: { phoneHash } });
+    const isKept = await this.keep(conversation, phoneHash);
+    return { text: isKept ? words.proven : words.full, keyboard: { kind: 'none' } };
+  }
+
+  /** @returns false: the bot has as many chats as it may have */
+  private keep(
+    { account, chatId, chatHash, language }: Conversation,
+    phoneHash: Uint8Array<ArrayBuffer>,
+  ): Promise<boolean> {
+    const { id: accountId, merchantId } = account;
+    return this.prisma.$transaction(async (tx) => {
+      await lockAccount(tx, accountId);
+      await endSuppression(tx, merchantId, chatHash);
+      await tx.botChat.deleteMany({ where: { accountId, phoneHash, chatHash: { not: chatHash } } });
+      const id = newId('cht');
+      const kept = await tx.$executeRaw`
+        INSERT INTO bot_chats (id, merchant_id, account_id, chat_hash, chat_sealed, language, phone_hash)
+        SELECT ${id}, ${merchantId}, ${accountId}, ${chatHash}, ${this.book.sealChat(id, chatId)}, ${language}, ${phoneHash}
+         WHERE EXISTS (SELECT FROM bot_chats WHERE account_id = ${accountId} AND chat_hash = ${chatHash})
+            OR (SELECT count(*) FROM (SELECT FROM bot_chats WHERE account_id = ${accountId} LIMIT ${MAX_CHATS}) AS kept) < ${MAX_CHATS}
+        ON CONFLICT (account_id, chat_hash) DO UPDATE SET phone_hash = EXCLUDED.phone_hash, language = EXCLUDED.language`;
+      return kept > 0;
     });
-    return { text: words.proven, keyboard: { kind: 'none' } };
   }
 
   private async stop({ account, chatId, chatHash, language }: Conversation): Promise<Omit<TelegramReply, 'chatId'>> {
@@ -189,6 +200,16 @@ function receiptToken(payload: string): string {
 
 function withButton(words: Words, text: (words: Words) => string): Omit<TelegramReply, 'chatId'> {
   return { text: text(words), keyboard: { kind: 'contact', label: words.share } };
+}
+
+async function endSuppression(
+  tx: Prisma.TransactionClient,
+  merchantId: string,
+  addressHash: Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  await tx.suppression.deleteMany({
+    where: { merchantId, channel: 'telegram', addressHash, reason: { in: ['stopped', 'bounce'] } },
+  });
 }
 
 async function lockAccount(tx: Prisma.TransactionClient, id: string): Promise<void> {

@@ -9,6 +9,7 @@ interface BotWords {
   noPhone: string;
   notYet: string;
   stopped: string;
+  full: string;
 }
 
 /** What a merchant's bot says; `{merchant}` is the name. */
@@ -22,6 +23,7 @@ export const BOT_WORDS: Readonly<Record<MessageLanguage, BotWords>> = {
     noPhone: 'Bu O‘zbekiston mobil raqami emas.',
     notYet: 'Chek hali ro‘yxatga olinmagan. Birozdan so‘ng havolani qayta oching.',
     stopped: 'To‘xtatildi: bu yerga boshqa chek kelmaydi. Qaytadan boshlash: /start',
+    full: 'Bot hozircha yangi raqam qabul qila olmaydi. Har bir chek havolasi orqali keladi.',
   },
   ru: {
     welcome: 'Здравствуйте! Этот бот присылает чеки продавца {merchant}.',
@@ -32,6 +34,7 @@ export const BOT_WORDS: Readonly<Record<MessageLanguage, BotWords>> = {
     noPhone: 'Это не мобильный номер Узбекистана.',
     notYet: 'Чек ещё не зарегистрирован. Откройте ссылку немного позже.',
     stopped: 'Отключено: чеки сюда больше не приходят. Включить снова: /start',
+    full: 'Бот пока не может принять новый номер. Каждый чек приходит по своей ссылке.',
   },
   en: {
     welcome: 'Hello! This bot sends receipts of {merchant}.',
@@ -42,6 +45,7 @@ export const BOT_WORDS: Readonly<Record<MessageLanguage, BotWords>> = {
     noPhone: 'This is not a mobile number of Uzbekistan.',
     notYet: 'The receipt is not registered yet. Open the link again a little later.',
     stopped: 'Stopped: no more receipts come here. To begin again: /start',
+    full: 'The bot can take no further number for now. Each receipt comes by its own link.',
   },
 };
 
