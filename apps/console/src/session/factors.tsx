@@ -6,10 +6,12 @@ import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
 import { CallForm } from '../ui/call-form.js';
 import { Dialog } from '../ui/dialog.js';
+import { draftFields } from '../ui/draft-fields.js';
 import { TextField } from '../ui/field.js';
 import { Badge, Card, Copyable, Facts, Time } from '../ui/shown.js';
-import { faultAt, Loaded, ProblemNote } from '../ui/states.js';
+import { Loaded, ProblemNote } from '../ui/states.js';
 import { useChange } from '../ui/use-change.js';
+import { useTyped } from '../ui/use-typed.js';
 import { useSession } from './session-context.js';
 import { makePasskey } from './sign-in.js';
 
@@ -101,12 +103,12 @@ interface PartProps {
 
 function NewPassword({ onDone }: PartProps): ReactElement {
   const { account, action } = useWords();
-  const [current, setCurrent] = useState('');
-  const [next, setNext] = useState('');
+  const [typed, type] = useTyped({ current: '', new: '' });
   const change = useMutation({
-    mutationFn: () => api('post', '/v1/me/password', { body: { current, new: next } }),
+    mutationFn: () => api('post', '/v1/me/password', { body: typed }),
     onSuccess: onDone,
   });
+  const field = draftFields(typed, type, change.error);
   return (
     <CallForm call={change} onSubmit={() => change.mutate()} label={action.save}>
       <TextField
@@ -114,9 +116,7 @@ function NewPassword({ onDone }: PartProps): ReactElement {
         type="password"
         autoComplete="current-password"
         required
-        value={current}
-        error={faultAt(change.error, '/current')}
-        onValue={setCurrent}
+        {...field('current')}
       />
       <TextField
         label={account.newPassword}
@@ -125,9 +125,7 @@ function NewPassword({ onDone }: PartProps): ReactElement {
         minLength={12}
         maxLength={256}
         required
-        value={next}
-        error={faultAt(change.error, '/new')}
-        onValue={setNext}
+        {...field('new')}
       />
     </CallForm>
   );
@@ -136,9 +134,9 @@ function NewPassword({ onDone }: PartProps): ReactElement {
 /** The new app counts from its first code on; the one until now does so until then. */
 function NewApp({ onDone }: PartProps): ReactElement {
   const { account, invitation, login, action } = useWords();
-  const [code, setCode] = useState('');
+  const [typed, type] = useTyped({ code: '' });
   const begin = useMutation({ mutationFn: () => api('post', '/v1/me/totp/begin') });
-  const confirm = useChange(() => api('post', '/v1/me/totp', { body: { code } }), { refreshes: CHANGED, onDone });
+  const confirm = useChange(() => api('post', '/v1/me/totp', { body: typed }), { refreshes: CHANGED, onDone });
   if (!begin.data) {
     return (
       <div className="stack">
@@ -149,6 +147,7 @@ function NewApp({ onDone }: PartProps): ReactElement {
       </div>
     );
   }
+  const field = draftFields(typed, type, confirm.error);
   return (
     <CallForm call={confirm} onSubmit={() => confirm.mutate()} label={action.confirm}>
       <p>{invitation.scan}</p>
@@ -165,9 +164,7 @@ function NewApp({ onDone }: PartProps): ReactElement {
         pattern="[0-9]{6}"
         maxLength={6}
         required
-        value={code}
-        error={faultAt(confirm.error, '/code')}
-        onValue={setCode}
+        {...field('code')}
       />
     </CallForm>
   );
@@ -175,7 +172,7 @@ function NewApp({ onDone }: PartProps): ReactElement {
 
 function NewPasskey({ onDone }: PartProps): ReactElement {
   const { account } = useWords();
-  const [name, setName] = useState('');
+  const [typed, type] = useTyped({ name: '' });
   const add = useChange(
     async () => {
       const { options } = await sendForJson<{ options: PublicKeyCredentialCreationOptionsJSON }>({
@@ -185,21 +182,15 @@ function NewPasskey({ onDone }: PartProps): ReactElement {
       });
       const credential = await makePasskey(options);
       // The description knows a credential as an object only: browsers and authenticators say what is in it.
-      const body = { name, credential } as unknown as Schema<'NewPasskeyBody'>;
+      const body = { ...typed, credential } as unknown as Schema<'NewPasskeyBody'>;
       return api('post', '/v1/me/passkeys', { body });
     },
     { refreshes: CHANGED, onDone },
   );
+  const field = draftFields(typed, type, add.error);
   return (
     <CallForm call={add} onSubmit={() => add.mutate()} label={account.addPasskey}>
-      <TextField
-        label={account.passkeyName}
-        required
-        maxLength={64}
-        value={name}
-        error={faultAt(add.error, '/name')}
-        onValue={setName}
-      />
+      <TextField label={account.passkeyName} required maxLength={64} {...field('name')} />
     </CallForm>
   );
 }

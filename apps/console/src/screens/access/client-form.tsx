@@ -4,6 +4,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { CallForm } from '../../ui/call-form.js';
 import { changedFields } from '../../ui/changed-fields.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, ChoiceField, SelectField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
@@ -110,16 +111,10 @@ function Form({ draft, change, call, submit, label }: FormProps): ReactElement {
   // What the person lacks cannot be given; what the client has of it stays to be seen.
   const offered = SCOPES.filter((scope) => can(scope) || draft.scopes.includes(scope));
   const isIncomplete = draft.scopes.length === 0 || draft.methods.length === 0;
+  const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={submit} label={label} disabled={isIncomplete}>
-      <TextField
-        label={clients.name}
-        required
-        maxLength={128}
-        value={draft.name}
-        error={fault('name')}
-        onValue={(name) => change({ name })}
-      />
+      <TextField label={clients.name} required maxLength={128} {...field('name')} />
       <ChoiceField
         legend={clients.scopes}
         options={offered.map((value) => ({ value, label: value }))}
@@ -129,14 +124,7 @@ function Form({ draft, change, call, submit, label }: FormProps): ReactElement {
       />
       <CheckField label={clients.onlyListed} checked={draft.isListed} onValue={(isListed) => change({ isListed })} />
       {draft.isListed && (
-        <TextArea
-          label={clients.addresses}
-          hint={clients.listHint}
-          rows={4}
-          value={draft.networks}
-          error={fault('allowed_cidrs')}
-          onValue={(networks) => change({ networks })}
-        />
+        <TextArea label={clients.addresses} hint={clients.listHint} rows={4} {...field('networks', '/allowed_cidrs')} />
       )}
       <SelectField
         label={clients.signing}

@@ -1,15 +1,18 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextArea, TextField } from '../../ui/field.js';
 import { Badge, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { Empty, Loaded, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
+import { useTyped } from '../../ui/use-typed.js';
 
 const USES = ['signing', 'authentication'] as const;
+const NO_KEY = { name: '', pem: '' };
 
 /** Public keys by which a client signs its requests, or logs in. */
 export function ClientKeys({ id }: { id: string }): ReactElement {
@@ -65,43 +68,24 @@ function OneKey({ id, of }: { id: string; of: Schema<'ClientKeyView'> }): ReactE
 
 function NewKey({ id }: { id: string }): ReactElement {
   const { clients } = useWords();
-  const queries = useQueryClient();
-  const [name, setName] = useState('');
+  const [typed, change] = useTyped(NO_KEY);
   const [use, setUse] = useState<(typeof USES)[number]>('signing');
-  const [pem, setPem] = useState('');
-  const add = useMutation({
-    mutationFn: () =>
-      api('post', '/v1/clients/{id}/keys', { path: { id }, body: { name, use, public_key: pem.trim() } }),
-    onSuccess: async () => {
-      setName('');
-      setPem('');
-      await queries.invalidateQueries({ queryKey: ['client-keys', id] });
-    },
+  const body = { name: typed.name, use, public_key: typed.pem.trim() };
+  const add = useChange(() => api('post', '/v1/clients/{id}/keys', { path: { id }, body }), {
+    clear: () => change(NO_KEY),
+    refreshes: [['client-keys', id]],
   });
+  const field = draftFields(typed, change, add.error);
   return (
     <CallForm call={add} onSubmit={() => add.mutate()} label={clients.addKey}>
-      <TextField
-        label={clients.keyName}
-        required
-        maxLength={128}
-        value={name}
-        error={faultAt(add.error, '/name')}
-        onValue={setName}
-      />
+      <TextField label={clients.keyName} required maxLength={128} {...field('name')} />
       <SelectField
         label={clients.action}
         value={use}
         options={USES.map((value) => ({ value, label: clients.keyUse[value] }))}
         onValue={(next) => setUse(USES.find((known) => known === next) ?? 'signing')}
       />
-      <TextArea
-        label={clients.publicKey}
-        rows={5}
-        required
-        value={pem}
-        error={faultAt(add.error, '/public_key')}
-        onValue={setPem}
-      />
+      <TextArea label={clients.publicKey} rows={5} required {...field('pem', '/public_key')} />
     </CallForm>
   );
 }

@@ -7,10 +7,11 @@ import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
-import { faultAt } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
+import { useTyped } from '../../ui/use-typed.js';
 import { AllowList } from './allow-list.js';
 import { ChangeClient, NewClient } from './client-form.js';
 import { ClientKeys } from './client-keys.js';
@@ -124,12 +125,13 @@ function Switch({
 
 function NewSecret({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
   const { clients } = useWords();
-  const [hours, setHours] = useState('24');
+  const [typed, change] = useTyped({ hours: '24' });
   const call = useMutation({
     mutationFn: () =>
-      api('post', '/v1/clients/{id}/secret', { path: { id }, body: { overlap_seconds: Number(hours) * 3_600 } }),
+      api('post', '/v1/clients/{id}/secret', { path: { id }, body: { overlap_seconds: Number(typed.hours) * 3_600 } }),
   });
   if (call.data) return <ShownSecret secret={call.data.client_secret} onDone={onDone} />;
+  const field = draftFields(typed, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={clients.newSecret} tone="danger">
       <p>{clients.newSecretText}</p>
@@ -139,9 +141,7 @@ function NewSecret({ id, onDone }: { id: string; onDone: () => void }): ReactEle
         min={0}
         max={720}
         required
-        value={hours}
-        error={faultAt(call.error, '/overlap_seconds')}
-        onValue={setHours}
+        {...field('hours', '/overlap_seconds')}
       />
     </CallForm>
   );

@@ -5,6 +5,7 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { More, Pages, usePages } from '../../ui/pages.js';
 import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
@@ -166,8 +167,8 @@ const NO_GUEST: { email: string; roles: Role[] } = { email: '', roles: [] };
 
 function Invite({ onDone }: { onDone: () => void }): ReactElement {
   const { access, account, action } = useWords();
-  const [{ email, roles }, change, clear] = useDraft('invite', NO_GUEST);
-  const invite = useChange(() => api('post', '/v1/invitations', { body: { email, roles } }), {
+  const [draft, change, clear] = useDraft('invite', NO_GUEST);
+  const invite = useChange(() => api('post', '/v1/invitations', { body: draft }), {
     clear,
     refreshes: [['invitations']],
   });
@@ -182,18 +183,11 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
       </div>
     );
   }
+  const field = draftFields(draft, change, invite.error);
   return (
-    <CallForm call={invite} onSubmit={() => invite.mutate()} label={access.invite} disabled={roles.length === 0}>
-      <TextField
-        label={account.email}
-        type="email"
-        required
-        maxLength={254}
-        value={email}
-        error={faultAt(invite.error, '/email')}
-        onValue={(next) => change({ email: next })}
-      />
-      <RoleChoice chosen={roles} onChoose={(next) => change({ roles: next })} problem={invite.error} />
+    <CallForm call={invite} onSubmit={() => invite.mutate()} label={access.invite} disabled={draft.roles.length === 0}>
+      <TextField label={account.email} type="email" required maxLength={254} {...field('email')} />
+      <RoleChoice chosen={draft.roles} onChoose={(roles) => change({ roles })} problem={invite.error} />
     </CallForm>
   );
 }

@@ -7,6 +7,7 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextArea, type Option } from '../../ui/field.js';
 import { Badge } from '../../ui/shown.js';
 import { faultAt, Loaded } from '../../ui/states.js';
@@ -84,15 +85,14 @@ function Back({ status, onDone }: { status: Status; onDone: () => void }): React
       </div>
     );
   }
+  const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.goBack} tone="danger">
       <p>{words.goBackText}</p>
       <SelectField
         label={words.to}
-        value={draft.to}
         options={[{ value: '', label: words.previous }, ...optionsOf(status, words)]}
-        error={faultAt(call.error, '/to')}
-        onValue={(to) => change({ to })}
+        {...field('to')}
       />
       <Reason value={draft.reason} problem={call.error} onValue={(reason) => change({ reason })} />
     </CallForm>

@@ -8,9 +8,10 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
-import { faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { AuditRecords } from '../access/audit-records.js';
@@ -136,7 +137,7 @@ function EditProduct({ product: newest, onDone }: { product: Product; onDone: ()
       }),
     { clear, refreshes: [['product', product.sku], ['goods'], ['audit', 'of', product.sku]], onDone },
   );
-  const fault = (name: string): string | null => faultAt(save.error, `/${name}`);
+  const field = draftFields(draft, change, save.error);
   return (
     <CallForm
       call={save}
@@ -147,28 +148,16 @@ function EditProduct({ product: newest, onDone }: { product: Product; onDone: ()
       disabled={isPriceWrong}
     >
       {(['ru', 'uz', 'en'] as const).map((language) => (
-        <TextField
-          key={language}
-          label={goods.names[language]}
-          value={draft[language]}
-          error={fault(`name/${language}`)}
-          onValue={(name) => change({ [language]: name })}
-        />
+        <TextField key={language} label={goods.names[language]} {...field(language, `/name/${language}`)} />
       ))}
       <TextField
         label={goods.price}
         inputMode="decimal"
-        value={draft.price}
-        error={isPriceWrong ? goods.price : fault('price')}
-        onValue={(text) => change({ price: text })}
+        {...field('price')}
+        {...(isPriceWrong && { error: goods.price })}
       />
-      <TextField label={goods.spic} value={draft.spic} error={fault('spic')} onValue={(spic) => change({ spic })} />
-      <TextField
-        label={goods.package}
-        value={draft.packageCode}
-        error={fault('package_code')}
-        onValue={(packageCode) => change({ packageCode })}
-      />
+      <TextField label={goods.spic} {...field('spic')} />
+      <TextField label={goods.package} {...field('packageCode', '/package_code')} />
     </CallForm>
   );
 }

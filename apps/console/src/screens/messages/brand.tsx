@@ -4,9 +4,10 @@ import { api, type Schema } from '../../api/api.js';
 import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
-import { faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { Loaded, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 const MAX_LOGO_BYTES = 200 * 1024;
@@ -33,10 +34,10 @@ async function base64Of(file: File): Promise<string> {
 function BrandForm({ brand }: { brand: Schema<'BrandView'> }): ReactElement {
   const { messages: words, action } = useWords();
   const client = useQueryClient();
-  const [{ header, footer }, change, clear] = useDraft('brand', { header: brand.header, footer: brand.footer });
+  const [draft, change, clear] = useDraft('brand', { header: brand.header, footer: brand.footer });
   const save = useMutation({
     mutationFn: (logo: string | null | undefined) =>
-      api('put', '/v1/merchant/brand', { body: { header, footer, ...(logo !== undefined && { logo }) } }),
+      api('put', '/v1/merchant/brand', { body: { ...draft, ...(logo !== undefined && { logo }) } }),
     onSuccess: async (saved) => {
       clear({ header: saved.header, footer: saved.footer });
       await client.invalidateQueries({ queryKey: ['brand'] });
@@ -53,20 +54,11 @@ function BrandForm({ brand }: { brand: Schema<'BrandView'> }): ReactElement {
     event.preventDefault();
     save.mutate(undefined);
   };
+  const field = draftFields(draft, change, save.error);
   return (
     <form className="stack" onSubmit={submit}>
-      <TextArea
-        label={words.header}
-        value={header}
-        error={faultAt(save.error, '/header')}
-        onValue={(text) => change({ header: text })}
-      />
-      <TextArea
-        label={words.footer}
-        value={footer}
-        error={faultAt(save.error, '/footer')}
-        onValue={(text) => change({ footer: text })}
-      />
+      <TextArea label={words.header} {...field('header')} />
+      <TextArea label={words.footer} {...field('footer')} />
       <label className="drop">
         <span>
           {words.logo}

@@ -5,10 +5,12 @@ import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
+import { useTyped } from '../../ui/use-typed.js';
 import { AccountForm, AccountList, type GivenAccount } from '../accounts/account-list.js';
 
 type Account = Schema<'MessageAccountView'>;
@@ -117,30 +119,19 @@ function MessageForm({ account, onDone }: { account: Account | null; onDone: () 
 
 function TestMessage({ id }: { id: string }): ReactElement {
   const { providerAccounts: words, messages } = useWords();
-  const [to, setTo] = useState('');
-  const [receipt, setReceipt] = useState('');
+  const [typed, change] = useTyped({ to: '', receipt: '' });
   const test = useMutation({
     mutationFn: () =>
-      api('post', '/v1/message-accounts/{id}/test', { path: { id }, body: { to, receipt_id: receipt.trim() } }),
+      api('post', '/v1/message-accounts/{id}/test', {
+        path: { id },
+        body: { to: typed.to, receipt_id: typed.receipt.trim() },
+      }),
   });
+  const field = draftFields(typed, change, test.error);
   return (
     <CallForm call={test} onSubmit={() => test.mutate()} label={words.test}>
-      <TextField
-        label={words.testTo}
-        required
-        maxLength={254}
-        value={to}
-        error={faultAt(test.error, '/to')}
-        onValue={setTo}
-      />
-      <TextField
-        label={words.testReceipt}
-        placeholder="rcp_…"
-        required
-        value={receipt}
-        error={faultAt(test.error, '/receipt_id')}
-        onValue={setReceipt}
-      />
+      <TextField label={words.testTo} required maxLength={254} {...field('to')} />
+      <TextField label={words.testReceipt} placeholder="rcp_…" required {...field('receipt', '/receipt_id')} />
       {test.isSuccess && <p role="status">{messages.queued}</p>}
     </CallForm>
   );

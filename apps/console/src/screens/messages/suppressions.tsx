@@ -2,10 +2,11 @@ import type { FormEvent, ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { More, usePages } from '../../ui/pages.js';
 import { Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { Empty, Loading, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
@@ -55,7 +56,8 @@ const NONE: Typed = { channel: 'email', address: '' };
 
 function Suppress(): ReactElement {
   const { messages: words } = useWords();
-  const [{ channel, address }, change, clear] = useDraft('suppress', NONE);
+  const [draft, change, clear] = useDraft('suppress', NONE);
+  const { channel, address } = draft;
   const suppress = useChange(() => api('post', '/v1/suppressions', { body: { channel, address } }), {
     clear,
     refreshes: [['suppressions']],
@@ -64,6 +66,7 @@ function Suppress(): ReactElement {
     event.preventDefault();
     suppress.mutate();
   };
+  const field = draftFields(draft, change, suppress.error);
   return (
     <form className="stack" onSubmit={submit}>
       <div className="form-row">
@@ -73,14 +76,7 @@ function Suppress(): ReactElement {
           options={(['email', 'sms'] as const).map((value) => ({ value, label: words.channel[value] }))}
           onValue={(value) => change({ channel: value === 'sms' ? 'sms' : 'email' })}
         />
-        <TextField
-          label={words.address}
-          required
-          maxLength={254}
-          value={address}
-          error={faultAt(suppress.error, '/address')}
-          onValue={(next) => change({ address: next })}
-        />
+        <TextField label={words.address} required maxLength={254} {...field('address')} />
       </div>
       <ProblemNote problem={suppress.error} />
       <div className="row-actions">

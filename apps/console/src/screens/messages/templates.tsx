@@ -3,6 +3,7 @@ import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card } from '../../ui/shown.js';
 import { faultAt, Loaded, ProblemNote } from '../../ui/states.js';
@@ -68,25 +69,11 @@ function TemplateForm({ template }: { template: Template }): ReactElement {
     event.preventDefault();
     save.mutate(false);
   };
+  const field = draftFields(draft, change, save.error);
   return (
     <form className="stack" onSubmit={submit}>
-      {channel === 'email' && (
-        <TextField
-          label={words.subject}
-          value={draft.subject}
-          maxLength={200}
-          error={faultAt(save.error, '/subject')}
-          onValue={(subject) => change({ subject })}
-        />
-      )}
-      <TextArea
-        label={words.text}
-        rows={5}
-        required
-        value={draft.text}
-        error={faultAt(save.error, '/text')}
-        onValue={(text) => change({ text })}
-      />
+      {channel === 'email' && <TextField label={words.subject} maxLength={200} {...field('subject')} />}
+      <TextArea label={words.text} rows={5} required {...field('text')} />
       <ProblemNote problem={save.error} />
       <div className="row-actions">
         <Button type="submit" tone="primary" busy={save.isPending}>

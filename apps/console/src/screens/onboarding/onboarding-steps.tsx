@@ -6,6 +6,7 @@ import { ApiProblem } from '../../api/problem.js';
 import { parseSom } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Empty, faultAt, Loaded } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
@@ -35,33 +36,13 @@ export function NewBranch(): ReactElement {
       await done();
     },
   });
+  const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
       <div className="form-row">
-        <TextField
-          label={words.code}
-          required
-          maxLength={64}
-          value={draft.code}
-          error={faultAt(create.error, '/code')}
-          onValue={(code) => change({ code })}
-        />
-        <TextField
-          label={words.name}
-          required
-          maxLength={128}
-          value={draft.name}
-          error={faultAt(create.error, '/name')}
-          onValue={(name) => change({ name })}
-        />
-        <TextField
-          label={words.address}
-          required
-          maxLength={256}
-          value={draft.address}
-          error={faultAt(create.error, '/address')}
-          onValue={(address) => change({ address })}
-        />
+        <TextField label={words.code} required maxLength={64} {...field('code')} />
+        <TextField label={words.name} required maxLength={128} {...field('name')} />
+        <TextField label={words.address} required maxLength={256} {...field('address')} />
       </div>
     </CallForm>
   );
@@ -87,25 +68,12 @@ export function NewCashier(): ReactElement {
       await done();
     },
   });
+  const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
       <div className="form-row">
-        <TextField
-          label={words.code}
-          required
-          maxLength={64}
-          value={draft.code}
-          error={faultAt(create.error, '/code')}
-          onValue={(code) => change({ code })}
-        />
-        <TextField
-          label={words.name}
-          required
-          maxLength={128}
-          value={draft.name}
-          error={faultAt(create.error, '/name')}
-          onValue={(name) => change({ name })}
-        />
+        <TextField label={words.code} required maxLength={64} {...field('code')} />
+        <TextField label={words.name} required maxLength={128} {...field('name')} />
         <SelectField
           label={words.branch}
           value={draft.branch || (branches[0]?.value ?? '')}
@@ -115,10 +83,8 @@ export function NewCashier(): ReactElement {
         />
         <SelectField
           label={words.register}
-          value={draft.device}
           options={[{ value: '', label: words.anyRegister }, ...devices]}
-          error={faultAt(create.error, '/default_device_id')}
-          onValue={(device) => change({ device })}
+          {...field('device', '/default_device_id')}
         />
       </div>
     </CallForm>
@@ -154,16 +120,10 @@ export function NewClient({ onMade }: { onMade: (client: Schema<'ClientWithSecre
       await done();
     },
   });
+  const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
-      <TextField
-        label={words.name}
-        required
-        maxLength={128}
-        value={draft.name}
-        error={faultAt(create.error, '/name')}
-        onValue={(name) => change({ name })}
-      />
+      <TextField label={words.name} required maxLength={128} {...field('name')} />
       <p className="hint">
         {words.rights}: {PROGRAM_SCOPES.join(', ')}
       </p>

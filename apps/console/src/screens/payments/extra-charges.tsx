@@ -5,9 +5,9 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { RadioField, TextArea } from '../../ui/field.js';
 import { Badge, Card, Money, type BadgeTone } from '../../ui/shown.js';
-import { faultAt } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
@@ -77,6 +77,7 @@ function EndCharge({ paymentId, charge, onDone }: EndProps): ReactElement {
       }),
     { clear, refreshes: [['payment', paymentId], ['payments-differences']], onDone },
   );
+  const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.endCharge} tone="danger">
       <p>{words.endChargeText}</p>
@@ -87,14 +88,7 @@ function EndCharge({ paymentId, charge, onDone }: EndProps): ReactElement {
         options={OUTCOMES.map((value) => ({ value, label: words.chargeOutcomes[value] }))}
         onValue={(outcome) => change({ outcome })}
       />
-      <TextArea
-        label={words.why}
-        value={draft.reason}
-        required
-        maxLength={500}
-        error={faultAt(call.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextArea label={words.why} required maxLength={500} {...field('reason')} />
     </CallForm>
   );
 }

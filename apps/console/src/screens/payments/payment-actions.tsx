@@ -6,6 +6,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextArea } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
@@ -96,6 +97,7 @@ function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
     call.mutate();
   };
   const needsReason = action === 'retry' || action === 'resolve';
+  const field = draftFields(draft, change, call.error);
   return (
     <form className="stack" onSubmit={submit}>
       {action === 'resolve' && (
@@ -107,16 +109,7 @@ function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
           onValue={(outcome) => change({ outcome: outcome as Outcome })}
         />
       )}
-      {needsReason && (
-        <TextArea
-          label={words.why}
-          value={draft.reason}
-          required
-          maxLength={500}
-          error={faultAt(call.error, '/reason')}
-          onValue={(reason) => change({ reason })}
-        />
-      )}
+      {needsReason && <TextArea label={words.why} required maxLength={500} {...field('reason')} />}
       <ProblemNote problem={call.error} />
       <div className="row-actions">
         <Button type="submit" tone={action === 'cancel' ? 'danger' : 'primary'} busy={call.isPending}>

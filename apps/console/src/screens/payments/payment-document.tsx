@@ -2,8 +2,8 @@ import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { RadioField, TextArea, TextField } from '../../ui/field.js';
-import { faultAt } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
@@ -24,6 +24,7 @@ export function PaymentDocument({ id, onDone }: { id: string; onDone: () => void
     refreshes: [['payment', id], ['payments'], ['payments-differences']],
     onDone,
   });
+  const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.document}>
       <p>{words.documentText}</p>
@@ -34,23 +35,8 @@ export function PaymentDocument({ id, onDone }: { id: string; onDone: () => void
         options={DOCUMENTS.map((value) => ({ value, label: words.documents[value] }))}
         onValue={(document) => change({ document })}
       />
-      <TextField
-        label={words.link}
-        type="url"
-        required
-        maxLength={1_000}
-        value={draft.verification_url}
-        error={faultAt(call.error, '/verification_url')}
-        onValue={(link) => change({ verification_url: link })}
-      />
-      <TextArea
-        label={words.why}
-        value={draft.reason}
-        required
-        maxLength={500}
-        error={faultAt(call.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextField label={words.link} type="url" required maxLength={1_000} {...field('verification_url')} />
+      <TextArea label={words.why} required maxLength={500} {...field('reason')} />
     </CallForm>
   );
 }

@@ -1,20 +1,20 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Copyable } from '../../ui/shown.js';
-import { faultAt } from '../../ui/states.js';
+import { useTyped } from '../../ui/use-typed.js';
 
 /** The first person of a merchant; it invites the others. */
 export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone: () => void }): ReactElement {
   const { platform: words, account, access, action } = useWords();
-  const [email, setEmail] = useState('');
+  const [typed, change] = useTyped({ email: '' });
   const invite = useMutation({
-    mutationFn: () =>
-      api('post', '/v1/platform/merchants/{id}/invitations', { path: { id: merchantId }, body: { email } }),
+    mutationFn: () => api('post', '/v1/platform/merchants/{id}/invitations', { path: { id: merchantId }, body: typed }),
   });
   if (invite.data) {
     return (
@@ -27,17 +27,10 @@ export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone
       </div>
     );
   }
+  const field = draftFields(typed, change, invite.error);
   return (
     <CallForm call={invite} onSubmit={() => invite.mutate()} label={words.inviteOwner}>
-      <TextField
-        label={account.email}
-        type="email"
-        required
-        maxLength={254}
-        value={email}
-        error={faultAt(invite.error, '/email')}
-        onValue={setEmail}
-      />
+      <TextField label={account.email} type="email" required maxLength={254} {...field('email')} />
     </CallForm>
   );
 }

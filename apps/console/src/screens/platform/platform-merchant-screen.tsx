@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
 import { changedFields } from '../../ui/changed-fields.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, NeedsPlatform } from '../../ui/states.js';
@@ -176,20 +177,14 @@ function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
     refreshes: keysOf(id),
     onDone,
   });
+  const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={words.suspend} tone="danger">
       <p>
         <strong>{name}</strong>
       </p>
       <p>{words.suspendText}</p>
-      <TextArea
-        label={words.reason}
-        required
-        maxLength={500}
-        value={draft.reason}
-        error={faultAt(call.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextArea label={words.reason} required maxLength={500} {...field('reason')} />
     </CallForm>
   );
 }

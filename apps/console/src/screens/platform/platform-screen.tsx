@@ -6,10 +6,11 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
-import { Empty, faultAt, NeedsPlatform } from '../../ui/states.js';
+import { Empty, NeedsPlatform } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { PlatformHealth } from './platform-health.js';
@@ -122,34 +123,12 @@ function AddMerchant(): ReactElement {
     refreshes: [['platform-merchants']],
     onDone: ({ id }) => navigate({ to: '/platform/$id', params: { id } }),
   });
-  const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
+  const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={words.add}>
-      <TextField
-        label={words.code}
-        required
-        maxLength={64}
-        value={draft.code}
-        error={fault('code')}
-        onValue={(code) => change({ code })}
-      />
-      <TextField
-        label={words.name}
-        required
-        maxLength={200}
-        value={draft.name}
-        error={fault('name')}
-        onValue={(name) => change({ name })}
-      />
-      <TextField
-        label={words.tin}
-        required
-        inputMode="numeric"
-        maxLength={14}
-        value={draft.tin}
-        error={fault('tin')}
-        onValue={(tin) => change({ tin })}
-      />
+      <TextField label={words.code} required maxLength={64} {...field('code')} />
+      <TextField label={words.name} required maxLength={200} {...field('name')} />
+      <TextField label={words.tin} required inputMode="numeric" maxLength={14} {...field('tin')} />
       <RadioField
         legend={words.mode}
         name="mode"

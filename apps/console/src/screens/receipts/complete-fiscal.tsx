@@ -3,8 +3,8 @@ import type { ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea, TextField } from '../../ui/field.js';
-import { faultAt } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 /** A registration that the counters proved has no sign yet: a person reads it from the register or the OFD. */
@@ -24,32 +24,12 @@ export function CompleteFiscal({ receipt, onDone }: { receipt: Receipt; onDone: 
       await client.invalidateQueries({ queryKey: ['receipt', receipt.id] });
     },
   });
+  const field = draftFields(given, change, save.error);
   return (
     <CallForm call={save} onSubmit={() => save.mutate()} label={action.save}>
-      <TextField
-        label={fleet.unknown.sign}
-        value={given.fiscal_sign}
-        required
-        inputMode="numeric"
-        error={faultAt(save.error, '/fiscal_sign')}
-        onValue={(value) => change({ fiscal_sign: value })}
-      />
-      <TextField
-        label={fleet.unknown.link}
-        type="url"
-        value={given.verification_url}
-        required
-        error={faultAt(save.error, '/verification_url')}
-        onValue={(value) => change({ verification_url: value })}
-      />
-      <TextArea
-        label={fleet.unknown.reason}
-        value={given.reason}
-        required
-        maxLength={500}
-        error={faultAt(save.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextField label={fleet.unknown.sign} required inputMode="numeric" {...field('fiscal_sign')} />
+      <TextField label={fleet.unknown.link} type="url" required {...field('verification_url')} />
+      <TextArea label={fleet.unknown.reason} required maxLength={500} {...field('reason')} />
     </CallForm>
   );
 }

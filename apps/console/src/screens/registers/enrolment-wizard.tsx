@@ -6,6 +6,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
@@ -75,23 +76,11 @@ export function NewRegister({ onMade }: { onMade: (device: Device) => void }): R
     { clear, refreshes: [['devices']], onDone: onMade },
   );
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
+  const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={fleet.wizard.create}>
-      <TextField
-        label={fleet.register.name}
-        required
-        maxLength={128}
-        value={draft.name}
-        error={fault('name')}
-        onValue={(name) => change({ name })}
-      />
-      <SelectField
-        label={receipts.column.branch}
-        value={draft.branch}
-        options={branches}
-        error={fault('branch_id')}
-        onValue={(branch) => change({ branch })}
-      />
+      <TextField label={fleet.register.name} required maxLength={128} {...field('name')} />
+      <SelectField label={receipts.column.branch} options={branches} {...field('branch', '/branch_id')} />
       {!isSandbox && (
         <>
           <Way transport={draft.transport} baseUrl={draft.baseUrl} fault={fault('base_url')} change={change} />

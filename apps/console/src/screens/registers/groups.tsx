@@ -6,9 +6,10 @@ import { everyPage, refreshAfter } from '../../api/every-page.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { Empty, Loaded, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { RegisterState } from './register-state.js';
@@ -154,8 +155,8 @@ function Branches({ devices, branches, circleOf, choose }: BranchesProps): React
 
 function NewGroup(): ReactElement {
   const { fleet, onboarding } = useWords();
-  const [{ code, name }, change, clear] = useDraft('new-group', { code: '', name: '' });
-  const create = useChange(() => api('post', '/v1/groups', { body: { code, name } }), {
+  const [draft, change, clear] = useDraft('new-group', { code: '', name: '' });
+  const create = useChange(() => api('post', '/v1/groups', { body: draft }), {
     clear,
     refreshes: [['fleet']],
   });
@@ -163,26 +164,13 @@ function NewGroup(): ReactElement {
     event.preventDefault();
     create.mutate();
   };
+  const field = draftFields(draft, change, create.error);
   return (
     <Card title={fleet.groups.add}>
       <form className="stack" onSubmit={submit}>
         <div className="form-row">
-          <TextField
-            label={onboarding.code}
-            required
-            maxLength={64}
-            value={code}
-            error={faultAt(create.error, '/code')}
-            onValue={(next) => change({ code: next })}
-          />
-          <TextField
-            label={onboarding.name}
-            required
-            maxLength={128}
-            value={name}
-            error={faultAt(create.error, '/name')}
-            onValue={(next) => change({ name: next })}
-          />
+          <TextField label={onboarding.code} required maxLength={64} {...field('code')} />
+          <TextField label={onboarding.name} required maxLength={128} {...field('name')} />
         </div>
         <p className="hint">{fleet.groups.addHint}</p>
         <ProblemNote problem={create.error} />

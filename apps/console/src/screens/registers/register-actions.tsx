@@ -6,9 +6,10 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { EnrolmentCode } from './enrolment-wizard.js';
 
@@ -155,17 +156,11 @@ function WithReason({ device, action, onDone }: ActionProps<Reasoned>): ReactEle
       onDone();
     },
   });
+  const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={fleet.action[action]} tone="danger">
       <p>{fleet.action.sure[action]}</p>
-      <TextArea
-        label={fleet.action.reason}
-        value={draft.reason}
-        required
-        maxLength={500}
-        error={faultAt(call.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextArea label={fleet.action.reason} required maxLength={500} {...field('reason')} />
     </CallForm>
   );
 }

@@ -2,6 +2,7 @@ import type { FormEvent, ReactElement } from 'react';
 import { api, type UnknownCase } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, RadioField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
@@ -36,6 +37,7 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
     event.preventDefault();
     decide.mutate();
   };
+  const field = draftFields(typed, change, decide.error);
   return (
     <form className="stack decision" onSubmit={submit}>
       <RadioField
@@ -63,15 +65,7 @@ export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
         <SurplusFields draft={draft} change={change} problem={decide.error} />
       )}
       {draft.decision === 'not_registered' && !isOver && <AbsentFields one={one} draft={draft} change={change} />}
-      <TextArea
-        label={words.reason}
-        value={draft.reason}
-        required
-        rows={2}
-        maxLength={500}
-        error={faultAt(decide.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextArea label={words.reason} required rows={2} maxLength={500} {...field('reason')} />
       <ProblemNote problem={decide.error} />
       <div className="row-actions">
         <Button type="submit" tone="primary" busy={decide.isPending}>
@@ -126,79 +120,33 @@ interface FieldsProps {
 
 function RegistrationFields({ draft, change, problem, hasSign }: FieldsProps & { hasSign: boolean }): ReactElement {
   const words = useWords().fleet.unknown;
+  const field = draftFields(draft, change, problem);
   return (
     <div className="form-row">
-      <TextField
-        label={words.seq}
-        inputMode="numeric"
-        value={draft.seq}
-        error={faultAt(problem, '/receipt_seq')}
-        onValue={(seq) => change({ seq })}
-      />
+      <TextField label={words.seq} inputMode="numeric" {...field('seq', '/receipt_seq')} />
       {hasSign ? (
         <>
-          <TextField
-            label={words.sign}
-            inputMode="numeric"
-            value={draft.sign}
-            error={faultAt(problem, '/fiscal_sign')}
-            onValue={(sign) => change({ sign })}
-          />
-          <TextField
-            label={words.link}
-            value={draft.link}
-            error={faultAt(problem, '/verification_url')}
-            onValue={(link) => change({ link })}
-          />
+          <TextField label={words.sign} inputMode="numeric" {...field('sign', '/fiscal_sign')} />
+          <TextField label={words.link} {...field('link', '/verification_url')} />
         </>
       ) : (
-        <TextField
-          label={words.terminal}
-          value={draft.terminal}
-          error={faultAt(problem, '/terminal_id')}
-          onValue={(terminal) => change({ terminal })}
-        />
+        <TextField label={words.terminal} {...field('terminal', '/terminal_id')} />
       )}
-      <TextField
-        label={words.at}
-        type="datetime-local"
-        value={draft.at}
-        error={faultAt(problem, '/registered_at')}
-        onValue={(at) => change({ at })}
-      />
+      <TextField label={words.at} type="datetime-local" {...field('at', '/registered_at')} />
     </div>
   );
 }
 
 function SurplusFields({ draft, change, problem }: FieldsProps): ReactElement {
   const words = useWords().fleet.unknown;
+  const field = draftFields(draft, change, problem);
   return (
     <fieldset className="radios">
       <legend>{words.surplus}</legend>
       <div className="form-row">
-        <TextField
-          label={words.seq}
-          inputMode="numeric"
-          value={draft.surplusSeq}
-          required
-          error={faultAt(problem, '/surplus/receipt_seq')}
-          onValue={(surplusSeq) => change({ surplusSeq })}
-        />
-        <TextField
-          label={words.sign}
-          inputMode="numeric"
-          value={draft.surplusSign}
-          required
-          error={faultAt(problem, '/surplus/fiscal_sign')}
-          onValue={(surplusSign) => change({ surplusSign })}
-        />
-        <TextField
-          label={words.link}
-          value={draft.surplusLink}
-          required
-          error={faultAt(problem, '/surplus/verification_url')}
-          onValue={(surplusLink) => change({ surplusLink })}
-        />
+        <TextField label={words.seq} inputMode="numeric" required {...field('surplusSeq', '/surplus/receipt_seq')} />
+        <TextField label={words.sign} inputMode="numeric" required {...field('surplusSign', '/surplus/fiscal_sign')} />
+        <TextField label={words.link} required {...field('surplusLink', '/surplus/verification_url')} />
       </div>
     </fieldset>
   );

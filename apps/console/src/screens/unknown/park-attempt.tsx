@@ -3,8 +3,9 @@ import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
@@ -22,18 +23,11 @@ export function ParkAttempt({ attemptId }: { attemptId: string }): ReactElement 
     park.mutate();
   };
   if (!can('operator:resolve')) return <p className="hint">{fleet.unknown.open}</p>;
+  const field = draftFields(draft, change, park.error);
   return (
     <form className="stack" onSubmit={submit}>
       <p className="hint">{fleet.unknown.open}</p>
-      <TextField
-        label={fleet.unknown.reason}
-        value={draft.reason}
-        required
-        minLength={5}
-        maxLength={500}
-        error={faultAt(park.error, '/reason')}
-        onValue={(reason) => change({ reason })}
-      />
+      <TextField label={fleet.unknown.reason} required minLength={5} maxLength={500} {...field('reason')} />
       <ProblemNote problem={park.error} />
       <div className="row-actions">
         <Button type="submit" busy={park.isPending}>

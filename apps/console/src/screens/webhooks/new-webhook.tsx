@@ -2,6 +2,7 @@ import type { ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
@@ -25,17 +26,10 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
   );
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   if (create.data) return <ShownSecret secret={create.data.secret} onDone={onDone} />;
+  const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={action.add}>
-      <TextField
-        label={hooks.endpoint}
-        type="url"
-        required
-        maxLength={2048}
-        value={draft.url}
-        error={fault('url')}
-        onValue={(url) => change({ url })}
-      />
+      <TextField label={hooks.endpoint} type="url" required maxLength={2048} {...field('url')} />
       <TextField
         label={hooks.events}
         hint={hooks.eventsHint}
@@ -44,22 +38,8 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
         error={fault('events') ?? fault('events/0')}
         onValue={(events) => change({ events })}
       />
-      <TextField
-        label={hooks.description}
-        maxLength={256}
-        value={draft.description}
-        error={fault('description')}
-        onValue={(description) => change({ description })}
-      />
-      <TextField
-        label={hooks.batch}
-        type="number"
-        min={1}
-        max={100}
-        value={draft.batch}
-        error={fault('batch_size')}
-        onValue={(batch) => change({ batch })}
-      />
+      <TextField label={hooks.description} maxLength={256} {...field('description')} />
+      <TextField label={hooks.batch} type="number" min={1} max={100} {...field('batch', '/batch_size')} />
     </CallForm>
   );
 }

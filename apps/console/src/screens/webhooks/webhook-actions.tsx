@@ -7,10 +7,12 @@ import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
+import { useTyped } from '../../ui/use-typed.js';
 import { ShownSecret } from './shown-secret.js';
 
 type Webhook = Schema<'WebhookView'>;
@@ -79,23 +81,17 @@ function Test({ webhook: { id }, onDone }: Props): ReactElement {
 
 function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
   const { hooks } = useWords();
-  const [hours, setHours] = useState('24');
+  const [typed, change] = useTyped({ hours: '24' });
   const call = useMutation({
     mutationFn: () =>
-      api('post', '/v1/webhooks/{id}/rotate-secret', { path: { id }, body: { overlap_hours: Number(hours) } }),
+      api('post', '/v1/webhooks/{id}/rotate-secret', { path: { id }, body: { overlap_hours: Number(typed.hours) } }),
   });
   if (call.data) return <ShownSecret secret={call.data.secret} onDone={onDone} />;
+  const field = draftFields(typed, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={hooks.rotate} tone="danger">
       <p>{hooks.rotateText}</p>
-      <TextField
-        label={hooks.overlap}
-        type="number"
-        min={0}
-        value={hours}
-        error={faultAt(call.error, '/overlap_hours')}
-        onValue={setHours}
-      />
+      <TextField label={hooks.overlap} type="number" min={0} {...field('hours', '/overlap_hours')} />
     </CallForm>
   );
 }
@@ -103,10 +99,13 @@ function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
 /** Everything of a time once more, or only what was given up in it and has not been delivered since. */
 function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 'recover' }): ReactElement {
   const { hooks, action } = useWords();
-  const [from, setFrom] = useState(what === 'recover' ? instantToInput(startOfDay(0)) : '');
-  const [to, setTo] = useState(what === 'recover' ? instantToInput(startOfDay(-1)) : '');
+  const [typed, change] = useTyped({
+    from: what === 'recover' ? instantToInput(startOfDay(0)) : '',
+    to: what === 'recover' ? instantToInput(startOfDay(-1)) : '',
+  });
   const call = useChange(
     () => {
+      const { from, to } = typed;
       const given = { path: { id }, body: { from: inputToInstant(from) ?? from, to: inputToInstant(to) ?? to } };
       return what === 'replay'
         ? api('post', '/v1/webhooks/{id}/replay', given)
@@ -114,6 +113,7 @@ function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 're
     },
     { refreshes: keysOf(id) },
   );
+  const field = draftFields(typed, change, call.error);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     call.mutate();
@@ -122,22 +122,8 @@ function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 're
     <form className="stack" onSubmit={submit}>
       <p>{what === 'replay' ? hooks.replayText : hooks.recoverText}</p>
       <div className="form-row">
-        <TextField
-          label={hooks.from}
-          type="datetime-local"
-          required
-          value={from}
-          error={faultAt(call.error, '/from')}
-          onValue={setFrom}
-        />
-        <TextField
-          label={hooks.to}
-          type="datetime-local"
-          required
-          value={to}
-          error={faultAt(call.error, '/to')}
-          onValue={setTo}
-        />
+        <TextField label={hooks.from} type="datetime-local" required {...field('from')} />
+        <TextField label={hooks.to} type="datetime-local" required {...field('to')} />
       </div>
       {call.data && <p role="status">{hooks.replayed(call.data.deliveries)}</p>}
       <ProblemNote problem={call.error} />
