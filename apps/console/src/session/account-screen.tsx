@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api/api.js';
+import { useGet } from '../api/use-get.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
 import { Badge, Card, Facts, PageHead, Time } from '../ui/shown.js';
@@ -38,10 +39,7 @@ function rolesText(roles: readonly string[], names: Record<string, string>): str
 function Sessions(): ReactElement {
   const { account } = useWords();
   const client = useQueryClient();
-  const query = useQuery({
-    queryKey: ['sessions'],
-    queryFn: ({ signal }) => api('get', '/v1/sessions', { signal, query: { limit: 100 } }),
-  });
+  const query = useGet(['sessions'], '/v1/sessions', { query: { limit: 100 } });
   const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: ['sessions'] });
   const end = useMutation({
     mutationFn: (id: string) => api('delete', '/v1/sessions/{id}', { path: { id } }),

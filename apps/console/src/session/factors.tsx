@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../api/api.js';
 import { sendForJson } from '../api/call.js';
+import { useGet } from '../api/use-get.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
 import { CallForm } from '../ui/call-form.js';
@@ -62,10 +63,7 @@ export function Factors(): ReactElement {
 
 function Passkeys(): ReactElement {
   const { account } = useWords();
-  const query = useQuery({
-    queryKey: ['passkeys'],
-    queryFn: ({ signal }) => api('get', '/v1/me/passkeys', { signal }),
-  });
+  const query = useGet(['passkeys'], '/v1/me/passkeys');
   const remove = useChange((id: string) => api('delete', '/v1/me/passkeys/{id}', { path: { id } }), {
     refreshes: CHANGED,
   });

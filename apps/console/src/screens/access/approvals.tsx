@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
@@ -103,7 +103,7 @@ function OneApproval({ approval }: { approval: Approval }): ReactElement {
 
 function FourEyes(): ReactElement {
   const { access } = useWords();
-  const query = useQuery({ queryKey: ['merchant'], queryFn: ({ signal }) => api('get', '/v1/merchant', { signal }) });
+  const query = useGet(['merchant'], '/v1/merchant');
   return (
     <Card title={access.fourEyes}>
       <p className="hint">{access.fourEyesText}</p>

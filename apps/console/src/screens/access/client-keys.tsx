@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
@@ -17,10 +17,7 @@ const NO_KEY = { name: '', pem: '' };
 /** Public keys by which a client signs its requests, or logs in. */
 export function ClientKeys({ id }: { id: string }): ReactElement {
   const { clients } = useWords();
-  const query = useQuery({
-    queryKey: ['client-keys', id],
-    queryFn: ({ signal }) => api('get', '/v1/clients/{id}/keys', { signal, path: { id } }),
-  });
+  const query = useGet(['client-keys', id], '/v1/clients/{id}/keys', { path: { id } });
   return (
     <div className="stack">
       <Loaded query={query}>

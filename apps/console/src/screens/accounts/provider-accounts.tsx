@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -29,10 +29,7 @@ export function ProviderAccounts(): ReactElement {
 
 function Accounts(): ReactElement {
   const { can } = useSession();
-  const query = useQuery({
-    queryKey: ['provider-accounts'],
-    queryFn: ({ signal }) => api('get', '/v1/provider-accounts', { signal }),
-  });
+  const query = useGet(['provider-accounts'], '/v1/provider-accounts');
   return (
     <AccountList
       query={query}

@@ -1,6 +1,7 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatTime } from '../../format/time.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
@@ -24,10 +25,8 @@ export function GoBack({ newestImport }: { newestImport: number | null }): React
 }
 
 function Versions({ newestImport }: { newestImport: number | null }): ReactElement {
-  const query = useQuery({
-    // Anew as soon as another import is in force.
-    queryKey: ['classifier-versions', newestImport],
-    queryFn: ({ signal }) => api('get', '/v1/platform/classifier', { signal }),
+  // Anew as soon as another import is in force.
+  const query = useGet(['classifier-versions', newestImport], '/v1/platform/classifier', {
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   });

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
@@ -29,10 +29,7 @@ export function ProductScreen(): ReactElement {
 
 function OneProduct(): ReactElement {
   const { id: sku } = useParams({ from: '/app/goods/$id' });
-  const query = useQuery({
-    queryKey: ['product', sku],
-    queryFn: ({ signal }) => api('get', '/v1/catalog/products/{sku}', { signal, path: { sku } }),
-  });
+  const query = useGet(['product', sku], '/v1/catalog/products/{sku}', { path: { sku } });
   return <Loaded query={query}>{(product) => <Detail product={product} />}</Loaded>;
 }
 
@@ -92,10 +89,7 @@ function Detail({ product }: { product: Product }): ReactElement {
 /** Changes of this product alone, from the audit trail. */
 function History({ sku }: { sku: string }): ReactElement {
   const { goods } = useWords();
-  const query = useQuery({
-    queryKey: ['audit', 'of', sku],
-    queryFn: ({ signal }) => api('get', '/v1/audit', { signal, query: { subject_id: sku, limit: 50 } }),
-  });
+  const query = useGet(['audit', 'of', sku], '/v1/audit', { query: { subject_id: sku, limit: 50 } });
   return (
     <Card title={goods.history}>
       <Loaded query={query}>

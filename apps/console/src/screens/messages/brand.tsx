@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { ApiProblem } from '../../api/problem.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { draftFields } from '../../ui/draft-fields.js';
@@ -15,10 +16,7 @@ const MAX_LOGO_BYTES = 200 * 1024;
 /** What stands above and below everything on page, picture, PDF and e-mail. */
 export function Brand(): ReactElement {
   const { messages: words } = useWords();
-  const query = useQuery({
-    queryKey: ['brand'],
-    queryFn: ({ signal }) => api('get', '/v1/merchant/brand', { signal }),
-  });
+  const query = useGet(['brand'], '/v1/merchant/brand');
   return (
     <Card title={words.views.brand}>
       <Loaded query={query}>{(brand) => <BrandForm brand={brand} />}</Loaded>

@@ -1,6 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
@@ -19,10 +20,7 @@ const PROVIDERS = ['smtp', 'eskiz', 'playmobile', 'telegram'] as const;
 
 /** Through whom messages go: one account for each channel. */
 export function MessageAccounts(): ReactElement {
-  const query = useQuery({
-    queryKey: ['message-accounts'],
-    queryFn: ({ signal }) => api('get', '/v1/message-accounts', { signal }),
-  });
+  const query = useGet(['message-accounts'], '/v1/message-accounts');
   return (
     <AccountList
       query={query}

@@ -1,6 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { draftFields } from '../../ui/draft-fields.js';
@@ -15,10 +16,7 @@ type Template = Schema<'TemplateView'>;
 /** One text for each channel and language; what was not changed is ours. */
 export function Templates(): ReactElement {
   const { messages: words } = useWords();
-  const query = useQuery({
-    queryKey: ['templates'],
-    queryFn: ({ signal }) => api('get', '/v1/message-templates', { signal }),
-  });
+  const query = useGet(['templates'], '/v1/message-templates');
   return (
     <>
       <p className="hint">{words.names}</p>

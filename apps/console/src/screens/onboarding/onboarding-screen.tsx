@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Badge, Card, PageHead } from '../../ui/shown.js';
@@ -24,11 +24,7 @@ function Wizard(): ReactElement {
   const { onboarding: words } = useWords();
   // Shown once: the step that made it is done by then, and gone.
   const [secret, setSecret] = useState<Schema<'ClientWithSecretView'> | null>(null);
-  const query = useQuery({
-    queryKey: ['onboarding'],
-    queryFn: ({ signal }) => api('get', '/v1/onboarding', { signal }),
-    refetchInterval: 5_000,
-  });
+  const query = useGet(['onboarding'], '/v1/onboarding', { refetchInterval: 5_000 });
   return (
     <div className="page">
       <PageHead title={words.title} />

@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { ApiProblem } from '../../api/problem.js';
+import { useGet } from '../../api/use-get.js';
 import { parseSom } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
@@ -133,10 +134,7 @@ export function NewClient({ onMade }: { onMade: (client: Schema<'ClientWithSecre
 
 /** One piece of one of the merchant's goods, sold by its first cashier. */
 export function TestReceipt(): ReactElement {
-  const goods = useQuery({
-    queryKey: ['goods', 'first'],
-    queryFn: ({ signal }) => api('get', '/v1/catalog/products', { signal, query: { limit: 50 } }),
-  });
+  const goods = useGet(['goods', 'first'], '/v1/catalog/products', { query: { limit: 50 } });
   return <Loaded query={goods}>{({ data }) => (data.length === 0 ? <NoGoods /> : <SellOne goods={data} />)}</Loaded>;
 }
 

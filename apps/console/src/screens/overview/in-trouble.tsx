@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { api } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Card } from '../../ui/shown.js';
@@ -16,9 +15,8 @@ export function InTrouble(): ReactElement | null {
   const { overview: words, state } = useWords();
   const { can } = useSession();
   const isAllowed = can('devices:read');
-  const query = useQuery({
-    queryKey: ['devices', 'in-trouble'],
-    queryFn: ({ signal }) => api('get', '/v1/devices', { signal, query: { attention: 'true', limit: SHOWN } }),
+  const query = useGet(['devices', 'in-trouble'], '/v1/devices', {
+    query: { attention: 'true', limit: SHOWN },
     refetchInterval: REFRESH_MS,
     enabled: isAllowed,
   });

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useCallback, useState, type ReactElement } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
 import type { LiveEvent } from '../../api/live-events.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
 import { Loaded, NeedsScope } from '../../ui/states.js';
@@ -29,9 +29,7 @@ const EVENTS_SHOWN = 12;
 function Now(): ReactElement {
   const { nav, overview: words } = useWords();
   const { events, isOpen } = useHappened();
-  const query = useQuery({
-    queryKey: ['overview'],
-    queryFn: ({ signal }) => api('get', '/v1/overview', { signal }),
+  const query = useGet(['overview'], '/v1/overview', {
     refetchInterval: ({ state }) => (isBehind(state.data, events[0]) ? REFRESH_MS : IDLE_REFRESH_MS),
   });
   return (

@@ -1,7 +1,8 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { startOfDay, tashkentDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -95,9 +96,8 @@ export function PeriodCard({ title, sums, days }: { title: string; sums: Sums; d
 function Vat({ days, sums: { sales, refunds } }: { days: number; sums: Sums }): ReactElement {
   const to = tashkentDay(new Date());
   const from = tashkentDay(new Date(Date.now() - (days - 1) * DAY_MS));
-  const query = useQuery({
-    queryKey: ['overview', 'vat', from, to, sales.count, refunds.count],
-    queryFn: ({ signal }) => api('get', '/v1/reports/turnover', { signal, query: { by: 'day', from, to } }),
+  const query = useGet(['overview', 'vat', from, to, sales.count, refunds.count], '/v1/reports/turnover', {
+    query: { by: 'day', from, to },
     staleTime: 60_000,
     placeholderData: keepPreviousData,
   });

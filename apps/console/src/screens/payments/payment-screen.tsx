@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Badge, Card, Copyable, Facts, Money, PageHead, Time } from '../../ui/shown.js';
 import { Loaded, NeedsScope } from '../../ui/states.js';
@@ -22,11 +22,7 @@ export function PaymentScreen(): ReactElement {
 
 function OnePayment(): ReactElement {
   const { id } = useParams({ from: '/app/payments/$id' });
-  const query = useQuery({
-    queryKey: ['payment', id],
-    queryFn: ({ signal }) => api('get', '/v1/payments/{id}', { signal, path: { id } }),
-    refetchInterval: 5_000,
-  });
+  const query = useGet(['payment', id], '/v1/payments/{id}', { path: { id }, refetchInterval: 5_000 });
   return <Loaded query={query}>{(payment) => <Detail payment={payment} />}</Loaded>;
 }
 

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement, ReactNode } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
 import { problemOf } from '../../api/problem.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
@@ -18,11 +19,7 @@ const FULL = 0.8;
 
 /** What the installation runs on: the gateway that answers, and all programs as their database sees them. */
 export function PlatformHealth(): ReactElement {
-  const query = useQuery({
-    queryKey: ['platform-health'],
-    queryFn: ({ signal }) => api('get', '/v1/platform/health', { signal }),
-    refetchInterval: 10_000,
-  });
+  const query = useGet(['platform-health'], '/v1/platform/health', { refetchInterval: 10_000 });
   return (
     <>
       <Loaded query={query}>

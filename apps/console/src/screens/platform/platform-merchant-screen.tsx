@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
@@ -33,10 +33,7 @@ export function PlatformMerchantScreen(): ReactElement {
 
 function OneMerchant(): ReactElement {
   const { id } = useParams({ from: '/app/platform/$id' });
-  const query = useQuery({
-    queryKey: ['platform-merchant', id],
-    queryFn: ({ signal }) => api('get', '/v1/platform/merchants/{id}', { signal, path: { id } }),
-  });
+  const query = useGet(['platform-merchant', id], '/v1/platform/merchants/{id}', { path: { id } });
   return <Loaded query={query}>{(merchant) => <Detail merchant={merchant} />}</Loaded>;
 }
 
@@ -124,10 +121,7 @@ function MerchantFacts({ merchant }: { merchant: Merchant }): ReactElement {
 
 function Usage({ id }: { id: string }): ReactElement {
   const { platform: words } = useWords();
-  const query = useQuery({
-    queryKey: ['platform-usage', id],
-    queryFn: ({ signal }) => api('get', '/v1/platform/merchants/{id}/usage', { signal, path: { id } }),
-  });
+  const query = useGet(['platform-usage', id], '/v1/platform/merchants/{id}/usage', { path: { id } });
   return (
     <Card title={words.usage}>
       <Loaded query={query}>

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Card, Facts, Money } from '../../ui/shown.js';
@@ -12,11 +12,7 @@ const MERCHANTS_SHOWN = 10;
 /** All live merchants together: the gateway reads today anew once a minute. */
 export function PlatformNumbers(): ReactElement {
   const { overview } = useWords();
-  const query = useQuery({
-    queryKey: ['platform-overview'],
-    queryFn: ({ signal }) => api('get', '/v1/platform/overview', { signal }),
-    refetchInterval: 60_000,
-  });
+  const query = useGet(['platform-overview'], '/v1/platform/overview', { refetchInterval: 60_000 });
   return (
     <Loaded query={query}>
       {(now) => (

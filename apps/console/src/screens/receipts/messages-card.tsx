@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -19,9 +19,9 @@ export function MessagesCard({ receipt: { id } }: { receipt: Receipt }): ReactEl
   const { messages: words } = useWords();
   const { can } = useSession();
   const [isOpen, setOpen] = useState(false);
-  const query = useQuery({
-    queryKey: ['receipt-messages', id],
-    queryFn: ({ signal }) => api('get', '/v1/receipts/{id}/messages', { signal, path: { id }, query: { limit: 50 } }),
+  const query = useGet(['receipt-messages', id], '/v1/receipts/{id}/messages', {
+    path: { id },
+    query: { limit: 50 },
     refetchInterval: ({ state }) =>
       state.data?.data.some((one) => one.state === 'pending' || one.state === 'sending') ? 3_000 : false,
   });

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { api, type Receipt } from '../../api/api.js';
+import type { Receipt } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Card, Copyable, Facts, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
@@ -25,9 +25,8 @@ export function ReceiptScreen(): ReactElement {
 
 function OneReceipt(): ReactElement {
   const { id } = useParams({ from: '/app/receipts/$id' });
-  const query = useQuery({
-    queryKey: ['receipt', id],
-    queryFn: ({ signal }) => api('get', '/v1/receipts/{id}', { signal, path: { id } }),
+  const query = useGet(['receipt', id], '/v1/receipts/{id}', {
+    path: { id },
     refetchInterval: ({ state }) => (state.data && isUnderWay(state.data.status) ? 2_000 : false),
   });
   return <Loaded query={query}>{(receipt) => <Detail receipt={receipt} />}</Loaded>;

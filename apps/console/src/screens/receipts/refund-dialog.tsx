@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent, ReactElement } from 'react';
 import { api, type Receipt, type Schema } from '../../api/api.js';
 import { ApiProblem } from '../../api/problem.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
@@ -18,9 +19,9 @@ interface Props {
 /** What is left is what the gateway says now, not what the screen showed before. */
 export function RefundDialog({ receipt, onDone }: Props): ReactElement {
   const { id } = receipt;
-  const query = useQuery({
-    queryKey: ['refunds-left', id],
-    queryFn: ({ signal }) => api('get', '/v1/receipts/{id}/refunds', { signal, path: { id }, query: { limit: 1 } }),
+  const query = useGet(['refunds-left', id], '/v1/receipts/{id}/refunds', {
+    path: { id },
+    query: { limit: 1 },
     staleTime: 0,
     gcTime: 0,
   });

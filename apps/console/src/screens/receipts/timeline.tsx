@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { Card, Json, Time } from '../../ui/shown.js';
 import { Loaded } from '../../ui/states.js';
@@ -10,10 +10,9 @@ type Entry = Schema<'TimelineEntry'>;
 /** Everything that is known of a receipt, the oldest first: attempts with their evidence, events, payments, deliveries. */
 export function Timeline({ receiptId, isMoving }: { receiptId: string; isMoving: boolean }): ReactElement {
   const { receipts } = useWords();
-  const query = useQuery({
-    queryKey: ['timeline', receiptId],
-    queryFn: ({ signal }) =>
-      api('get', '/v1/receipts/{id}/timeline', { signal, path: { id: receiptId }, query: { limit: 500 } }),
+  const query = useGet(['timeline', receiptId], '/v1/receipts/{id}/timeline', {
+    path: { id: receiptId },
+    query: { limit: 500 },
     refetchInterval: isMoving ? 2_000 : false,
   });
   return (

@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -176,11 +177,7 @@ interface ShownProps {
 function ShownCode({ deviceId, enrolment, onDone }: ShownProps): ReactElement {
   const { fleet } = useWords();
   const words = fleet.wizard;
-  const query = useQuery({
-    queryKey: ['device', deviceId],
-    queryFn: ({ signal }) => api('get', '/v1/devices/{id}', { signal, path: { id: deviceId } }),
-    refetchInterval: 2_000,
-  });
+  const query = useGet(['device', deviceId], '/v1/devices/{id}', { path: { id: deviceId }, refetchInterval: 2_000 });
   const isLinked = query.data !== undefined && ['online', 'degraded'].includes(query.data.state);
   const text = JSON.stringify({ LINK_URL: enrolment.link_url, LINK_ENROLMENT_CODE: enrolment.code });
   return (

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { api, type Device } from '../../api/api.js';
+import type { Device } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
@@ -23,11 +23,7 @@ export function RegisterScreen(): ReactElement {
 
 function OneRegister(): ReactElement {
   const { id } = useParams({ from: '/app/registers/$id' });
-  const query = useQuery({
-    queryKey: ['device', id],
-    queryFn: ({ signal }) => api('get', '/v1/devices/{id}', { signal, path: { id } }),
-    refetchInterval: 5_000,
-  });
+  const query = useGet(['device', id], '/v1/devices/{id}', { path: { id }, refetchInterval: 5_000 });
   return <Loaded query={query}>{(device) => <Detail device={device} />}</Loaded>;
 }
 
@@ -130,19 +126,15 @@ function Identity({ device }: { device: Device }): ReactElement {
 }
 
 function GroupName({ id }: { id: string }): ReactElement {
-  const { data } = useQuery({
-    queryKey: ['group', id],
-    queryFn: ({ signal }) => api('get', '/v1/groups/{id}', { signal, path: { id } }),
-    staleTime: 60_000,
-  });
+  const { data } = useGet(['group', id], '/v1/groups/{id}', { path: { id }, staleTime: 60_000 });
   return <>{data?.name ?? id}</>;
 }
 
 function Attempts({ id }: { id: string }): ReactElement {
   const { fleet } = useWords();
-  const query = useQuery({
-    queryKey: ['device-attempts', id],
-    queryFn: ({ signal }) => api('get', '/v1/devices/{id}/attempts', { signal, path: { id }, query: { limit: 20 } }),
+  const query = useGet(['device-attempts', id], '/v1/devices/{id}/attempts', {
+    path: { id },
+    query: { limit: 20 },
     refetchInterval: 10_000,
   });
   return (
@@ -189,10 +181,7 @@ function AttemptState({ state }: { state: string }): ReactElement {
 
 function ZReports({ id }: { id: string }): ReactElement {
   const { fleet, receipts } = useWords();
-  const query = useQuery({
-    queryKey: ['device-z-reports', id],
-    queryFn: ({ signal }) => api('get', '/v1/devices/{id}/z-reports', { signal, path: { id }, query: { limit: 20 } }),
-  });
+  const query = useGet(['device-z-reports', id], '/v1/devices/{id}/z-reports', { path: { id }, query: { limit: 20 } });
   return (
     <Card title={fleet.register.zReports}>
       <Loaded query={query}>

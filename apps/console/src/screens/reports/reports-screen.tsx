@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount, formatTiyin } from '../../format/money.js';
 import { formatDay, tashkentDay } from '../../format/time.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
@@ -49,10 +49,7 @@ function Turnover(): ReactElement {
   const { search, from, to, change } = usePeriod();
   const by = search.by ?? 'day';
   const { names } = usePlaces();
-  const query = useQuery({
-    queryKey: ['turnover', by, from, to],
-    queryFn: ({ signal }) => api('get', '/v1/reports/turnover', { signal, query: { by, from, to } }),
-  });
+  const query = useGet(['turnover', by, from, to], '/v1/reports/turnover', { query: { by, from, to } });
   return (
     <Card
       title={reports.turnover}

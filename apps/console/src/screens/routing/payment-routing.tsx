@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -29,10 +29,7 @@ function Rules(): ReactElement {
   const { routing: words } = useWords();
   const { can } = useSession();
   const [isChanging, setChanging] = useState(false);
-  const query = useQuery({
-    queryKey: ['payment-routing'],
-    queryFn: ({ signal }) => api('get', '/v1/payment-routing', { signal }),
-  });
+  const query = useGet(['payment-routing'], '/v1/payment-routing');
   return (
     <Loaded query={query}>
       {(found) => (

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Pages, usePages } from '../../ui/pages.js';
@@ -35,10 +35,7 @@ export function SettlementScreen(): ReactElement {
 function Found(): ReactElement {
   const { settlements: words } = useWords();
   const { id } = useParams({ from: '/app/settlements/$id' });
-  const query = useQuery({
-    queryKey: ['settlement', id],
-    queryFn: ({ signal }) => api('get', '/v1/settlements/{id}', { signal, path: { id } }),
-  });
+  const query = useGet(['settlement', id], '/v1/settlements/{id}', { path: { id } });
   return (
     <div className="page">
       <PageHead title={words.one} />

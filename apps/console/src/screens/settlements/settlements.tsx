@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { send } from '../../api/call.js';
 import { ApiProblem } from '../../api/problem.js';
+import { useGet } from '../../api/use-get.js';
 import { tashkentDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
@@ -50,10 +50,7 @@ async function compare({ account, from, to, file }: Wanted, wrongType: string): 
 
 function Compare(): ReactElement {
   const { settlements: words } = useWords();
-  const query = useQuery({
-    queryKey: ['provider-accounts'],
-    queryFn: ({ signal }) => api('get', '/v1/provider-accounts', { signal }),
-  });
+  const query = useGet(['provider-accounts'], '/v1/provider-accounts');
   return (
     <Card title={words.compare}>
       <p className="hint">{words.text}</p>

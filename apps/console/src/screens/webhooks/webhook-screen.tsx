@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -28,10 +28,7 @@ function OneWebhook(): ReactElement {
   const { hooks } = useWords();
   const { can } = useSession();
   const { id } = useParams({ from: '/app/webhooks/$id' });
-  const query = useQuery({
-    queryKey: ['webhook', id],
-    queryFn: ({ signal }) => api('get', '/v1/webhooks/{id}', { signal, path: { id } }),
-  });
+  const query = useGet(['webhook', id], '/v1/webhooks/{id}', { path: { id } });
   return (
     <Loaded query={query}>
       {(webhook) => (
@@ -157,13 +154,8 @@ function DeliveryFilters({ search, problem, onApply }: FiltersProps): ReactEleme
 /** What was sent, and the beginning of what came back. */
 function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: Delivery }): ReactElement {
   const { hooks } = useWords();
-  const query = useQuery({
-    queryKey: ['delivery', delivery.id, delivery.attempt_count],
-    queryFn: ({ signal }) =>
-      api('get', '/v1/webhooks/{id}/deliveries/{deliveryId}', {
-        signal,
-        path: { id: webhookId, deliveryId: delivery.id },
-      }),
+  const query = useGet(['delivery', delivery.id, delivery.attempt_count], '/v1/webhooks/{id}/deliveries/{deliveryId}', {
+    path: { id: webhookId, deliveryId: delivery.id },
   });
   return (
     <div className="stack">

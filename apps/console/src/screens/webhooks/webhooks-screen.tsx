@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
-import { api, type Schema } from '../../api/api.js';
+import type { Schema } from '../../api/api.js';
+import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -22,10 +22,7 @@ function Webhooks(): ReactElement {
   const { nav, hooks } = useWords();
   const { can } = useSession();
   const [isAdding, setAdding] = useState(false);
-  const query = useQuery({
-    queryKey: ['webhooks'],
-    queryFn: ({ signal }) => api('get', '/v1/webhooks', { signal, query: { limit: 100 } }),
-  });
+  const query = useGet(['webhooks'], '/v1/webhooks', { query: { limit: 100 } });
   return (
     <div className="page">
       <PageHead title={nav.webhooks}>
