@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactElement, ReactNode } from 'react';
+import type { ComponentType, ReactElement, ReactNode } from 'react';
 import { ApiProblem } from '../api/problem.js';
 import { useWords } from '../i18n/i18n.js';
 import { useSession } from '../session/session-context.js';
@@ -101,10 +101,21 @@ export function NeedsScope({ scope, children }: { scope: string; children: React
   return can(scope) ? <>{children}</> : <NoPermission scope={scope} />;
 }
 
-/** The same for what concerns the whole installation. */
-export function NeedsPlatform({ scope, children }: { scope: 'platform:read'; children: ReactNode }): ReactElement {
-  const { canOverMerchants } = useSession();
-  return canOverMerchants(scope) ? <>{children}</> : <NoPermission scope={scope} />;
+/** The same of a whole screen. */
+export function withScope(scope: string, Screen: ComponentType): () => ReactElement {
+  return () => (
+    <NeedsScope scope={scope}>
+      <Screen />
+    </NeedsScope>
+  );
+}
+
+/** Of a screen about the whole installation. */
+export function withPlatformScope(scope: 'platform:read', Screen: ComponentType): () => ReactElement {
+  return function OfPlatform() {
+    const { canOverMerchants } = useSession();
+    return canOverMerchants(scope) ? <Screen /> : <NoPermission scope={scope} />;
+  };
 }
 
 function NoPermission({ scope }: { scope: string }): ReactElement {

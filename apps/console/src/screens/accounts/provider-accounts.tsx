@@ -8,7 +8,7 @@ import { SureCall } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
-import { faultAt, NeedsScope } from '../../ui/states.js';
+import { faultAt, withScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { AccountForm, AccountList, type GivenAccount } from './account-list.js';
 import { PROVIDERS } from './providers.js';
@@ -19,13 +19,7 @@ type Account = Schema<'AccountView'>;
 type Provider = (typeof PROVIDERS)[number];
 
 /** Accounts at payment providers: who may take money for the merchant. */
-export function ProviderAccounts(): ReactElement {
-  return (
-    <NeedsScope scope="clients:read">
-      <Accounts />
-    </NeedsScope>
-  );
-}
+export const ProviderAccounts = withScope('clients:read', Accounts);
 
 function Accounts(): ReactElement {
   const { can } = useSession();

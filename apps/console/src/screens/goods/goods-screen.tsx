@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { usePages } from '../../ui/pages.js';
 import { Badge, Money, PageHead } from '../../ui/shown.js';
-import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, Loading, ProblemNote, withScope } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
 import { VirtualList, type Column } from '../../ui/virtual-list.js';
 import { Affected, Classifier } from './classifier.js';
@@ -17,13 +17,7 @@ import { ImportGoods } from './import-goods.js';
 
 type Product = Schema<'ProductView'>;
 
-export function GoodsScreen(): ReactElement {
-  return (
-    <NeedsScope scope="catalog:read">
-      <Shown />
-    </NeedsScope>
-  );
-}
+export const GoodsScreen = withScope('catalog:read', Shown);
 
 /** The products; those that the classification register has left behind; the register itself. */
 function Shown(): ReactElement {

@@ -11,7 +11,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
-import { Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Loaded, ProblemNote, withScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { AuditRecords } from '../access/audit-records.js';
@@ -19,13 +19,7 @@ import { nameOf } from './goods-screen.js';
 
 type Product = Schema<'ProductView'>;
 
-export function ProductScreen(): ReactElement {
-  return (
-    <NeedsScope scope="catalog:read">
-      <OneProduct />
-    </NeedsScope>
-  );
-}
+export const ProductScreen = withScope('catalog:read', OneProduct);
 
 function OneProduct(): ReactElement {
   const { id: sku } = useParams({ from: '/app/goods/$id' });

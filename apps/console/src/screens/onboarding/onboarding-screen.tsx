@@ -5,19 +5,13 @@ import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Badge, Card, PageHead } from '../../ui/shown.js';
-import { Loaded, NeedsScope } from '../../ui/states.js';
+import { Loaded, withScope } from '../../ui/states.js';
 import { ClientSecret } from './client-secret.js';
 import { DeviceStep, NewBranch, NewCashier, NewClient, TestReceipt } from './onboarding-steps.js';
 
 type Step = Schema<'StepView'>;
 
-export function OnboardingScreen(): ReactElement {
-  return (
-    <NeedsScope scope="devices:read">
-      <Wizard />
-    </NeedsScope>
-  );
-}
+export const OnboardingScreen = withScope('devices:read', Wizard);
 
 /** From nothing to the first receipt: the gateway says what is there, this page does what is next. */
 function Wizard(): ReactElement {

@@ -4,19 +4,13 @@ import type { LiveEvent } from '../../api/live-events.js';
 import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
-import { Loaded, NeedsScope } from '../../ui/states.js';
+import { Loaded, withScope } from '../../ui/states.js';
 import { useLiveEvents } from '../../ui/use-live-events.js';
 import { Charts, Happened, Places, RunsOut, Speed } from './overview-cards.js';
 import { InTrouble } from './in-trouble.js';
 import { PeriodCard, UnderWay } from './overview-sums.js';
 
-export function OverviewScreen(): ReactElement {
-  return (
-    <NeedsScope scope="receipts:read">
-      <Now />
-    </NeedsScope>
-  );
-}
+export const OverviewScreen = withScope('receipts:read', Now);
 
 /** The gateway keeps its sums for ten seconds, so that the first answer after an event may still be older than it. */
 const REFRESH_MS = 4_000;

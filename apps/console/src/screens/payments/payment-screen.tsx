@@ -4,7 +4,7 @@ import type { Schema } from '../../api/api.js';
 import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Badge, Card, Copyable, Facts, Money, PageHead, Time } from '../../ui/shown.js';
-import { Loaded, NeedsScope } from '../../ui/states.js';
+import { Loaded, withScope } from '../../ui/states.js';
 import { StatusBadge } from '../receipts/receipt-status.js';
 import { Timeline } from '../receipts/timeline.js';
 import { ExtraCharges } from './extra-charges.js';
@@ -12,13 +12,7 @@ import { FurtherReceipts } from './further-receipts.js';
 import { PaymentActions } from './payment-actions.js';
 import { PaymentStatus } from './payment-status.js';
 
-export function PaymentScreen(): ReactElement {
-  return (
-    <NeedsScope scope="payments:read">
-      <OnePayment />
-    </NeedsScope>
-  );
-}
+export const PaymentScreen = withScope('payments:read', OnePayment);
 
 function OnePayment(): ReactElement {
   const { id } = useParams({ from: '/app/payments/$id' });

@@ -5,7 +5,7 @@ import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { More, usePages } from '../../ui/pages.js';
 import { Badge, Money, PageHead, Time } from '../../ui/shown.js';
-import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, Loading, ProblemNote, withScope } from '../../ui/states.js';
 import { Tabs } from '../../ui/tabs.js';
 import { VirtualList, type Column } from '../../ui/virtual-list.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
@@ -16,13 +16,7 @@ import { PaymentStatus } from './payment-status.js';
 
 type Payment = Schema<'PaymentSummary'>;
 
-export function PaymentsScreen(): ReactElement {
-  return (
-    <NeedsScope scope="payments:read">
-      <Payments />
-    </NeedsScope>
-  );
-}
+export const PaymentsScreen = withScope('payments:read', Payments);
 
 function Payments(): ReactElement {
   const { nav, payments, providerAccounts, routing, settlements } = useWords();

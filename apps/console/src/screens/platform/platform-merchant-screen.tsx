@@ -12,7 +12,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, NeedsPlatform } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, withPlatformScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { FirstClient } from './first-client.js';
@@ -23,13 +23,7 @@ type Quota = keyof Schema<'Quotas'>;
 
 const QUOTAS: readonly Quota[] = ['receipts_per_day', 'devices', 'clients', 'storage_bytes'];
 
-export function PlatformMerchantScreen(): ReactElement {
-  return (
-    <NeedsPlatform scope="platform:read">
-      <OneMerchant />
-    </NeedsPlatform>
-  );
-}
+export const PlatformMerchantScreen = withPlatformScope('platform:read', OneMerchant);
 
 function OneMerchant(): ReactElement {
   const { id } = useParams({ from: '/app/platform/$id' });

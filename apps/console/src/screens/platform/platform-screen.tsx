@@ -10,7 +10,7 @@ import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
-import { Empty, NeedsPlatform } from '../../ui/states.js';
+import { Empty, withPlatformScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { PlatformHealth } from './platform-health.js';
@@ -21,13 +21,7 @@ type Mode = Merchant['mode'];
 
 const MODES: readonly Mode[] = ['live', 'sandbox'];
 
-export function PlatformScreen(): ReactElement {
-  return (
-    <NeedsPlatform scope="platform:read">
-      <Merchants />
-    </NeedsPlatform>
-  );
-}
+export const PlatformScreen = withPlatformScope('platform:read', Merchants);
 
 /** All merchants of the installation. */
 function Merchants(): ReactElement {

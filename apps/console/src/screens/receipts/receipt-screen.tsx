@@ -5,7 +5,7 @@ import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Card, Copyable, Facts, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
-import { Loaded, NeedsScope } from '../../ui/states.js';
+import { Loaded, withScope } from '../../ui/states.js';
 import { ReceiptActions } from './receipt-actions.js';
 import { ReceiptDocument } from './receipt-document.js';
 import { FiscalCard } from './fiscal-card.js';
@@ -15,13 +15,7 @@ import { RefundsCard } from './refunds-card.js';
 import { Timeline } from './timeline.js';
 import { usePlaces } from './use-places.js';
 
-export function ReceiptScreen(): ReactElement {
-  return (
-    <NeedsScope scope="receipts:read">
-      <OneReceipt />
-    </NeedsScope>
-  );
-}
+export const ReceiptScreen = withScope('receipts:read', OneReceipt);
 
 function OneReceipt(): ReactElement {
   const { id } = useParams({ from: '/app/receipts/$id' });

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { CheckField } from '../../ui/field.js';
 import { usePages } from '../../ui/pages.js';
 import { PageHead } from '../../ui/shown.js';
-import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, Loading, ProblemNote, withScope } from '../../ui/states.js';
 import { VirtualList } from '../../ui/virtual-list.js';
 import { ExportReceipts } from './export-receipts.js';
 import { CompactReceipt, useChosenColumns, useReceiptColumns } from './receipt-columns.js';
@@ -18,13 +18,7 @@ import { usePlaces, type Places } from './use-places.js';
 
 const PAGE = 100;
 
-export function ReceiptsScreen(): ReactElement {
-  return (
-    <NeedsScope scope="receipts:read">
-      <Receipts />
-    </NeedsScope>
-  );
-}
+export const ReceiptsScreen = withScope('receipts:read', Receipts);
 
 function Receipts(): ReactElement {
   const { receipts, nav, action } = useWords();

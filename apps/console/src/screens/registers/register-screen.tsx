@@ -6,20 +6,14 @@ import { formatCount } from '../../format/money.js';
 import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
 import { Badge, Card, Copyable, Facts, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
+import { Empty, Loaded, withScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { CountdownBars } from './countdown-bars.js';
 import { RegisterActions } from './register-actions.js';
 import { reasonText } from './reason-text.js';
 import { RegisterState } from './register-state.js';
 
-export function RegisterScreen(): ReactElement {
-  return (
-    <NeedsScope scope="devices:read">
-      <OneRegister />
-    </NeedsScope>
-  );
-}
+export const RegisterScreen = withScope('devices:read', OneRegister);
 
 function OneRegister(): ReactElement {
   const { id } = useParams({ from: '/app/registers/$id' });

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Card, Facts, Money, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, NeedsScope } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, withScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { PROVIDERS } from '../accounts/providers.js';
@@ -17,13 +17,7 @@ type Routing = Schema<'RoutingView'>;
 type Prefer = Routing['prefer'];
 
 /** Which provider takes a payment that names none. */
-export function PaymentRouting(): ReactElement {
-  return (
-    <NeedsScope scope="clients:read">
-      <Rules />
-    </NeedsScope>
-  );
-}
+export const PaymentRouting = withScope('clients:read', Rules);
 
 function Rules(): ReactElement {
   const { routing: words } = useWords();

@@ -6,7 +6,7 @@ import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
-import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
+import { Empty, Loaded, withScope } from '../../ui/states.js';
 import { DifferencesBadge } from './settlements.js';
 
 type Settlement = Schema<'SettlementView'>;
@@ -24,13 +24,7 @@ const KINDS = [
   'unreadable',
 ] as const;
 
-export function SettlementScreen(): ReactElement {
-  return (
-    <NeedsScope scope="payments:read">
-      <Found />
-    </NeedsScope>
-  );
-}
+export const SettlementScreen = withScope('payments:read', Found);
 
 function Found(): ReactElement {
   const { settlements: words } = useWords();

@@ -7,18 +7,12 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Facts, Json, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
-import { Empty, NeedsScope } from '../../ui/states.js';
+import { Empty, withScope } from '../../ui/states.js';
 import { reasonText } from '../registers/reason-text.js';
 import { DecisionForm } from './decision-form.js';
 import { ParkAttempt } from './park-attempt.js';
 
-export function UnknownScreen(): ReactElement {
-  return (
-    <NeedsScope scope="operator:read">
-      <Cases />
-    </NeedsScope>
-  );
-}
+export const UnknownScreen = withScope('operator:read', Cases);
 
 function Cases(): ReactElement {
   const { nav, fleet, action } = useWords();

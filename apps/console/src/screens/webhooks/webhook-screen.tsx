@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Copyable, Facts, Json, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, Loaded, ProblemNote, withScope } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { WebhookActions } from './webhook-actions.js';
 import { WebhookBadge } from './webhooks-screen.js';
@@ -16,13 +16,7 @@ import { WebhookBadge } from './webhooks-screen.js';
 type Delivery = Schema<'DeliveryView'>;
 const TONES: Record<Delivery['state'], BadgeTone> = { pending: 'busy', failed: 'bad', delivered: 'good' };
 
-export function WebhookScreen(): ReactElement {
-  return (
-    <NeedsScope scope="webhooks:read">
-      <OneWebhook />
-    </NeedsScope>
-  );
-}
+export const WebhookScreen = withScope('webhooks:read', OneWebhook);
 
 function OneWebhook(): ReactElement {
   const { hooks } = useWords();

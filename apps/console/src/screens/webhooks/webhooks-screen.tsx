@@ -7,16 +7,10 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
-import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
+import { Empty, Loaded, withScope } from '../../ui/states.js';
 import { NewWebhook } from './new-webhook.js';
 
-export function WebhooksScreen(): ReactElement {
-  return (
-    <NeedsScope scope="webhooks:read">
-      <Webhooks />
-    </NeedsScope>
-  );
-}
+export const WebhooksScreen = withScope('webhooks:read', Webhooks);
 
 function Webhooks(): ReactElement {
   const { nav, hooks } = useWords();
