@@ -13,7 +13,7 @@ import { useSession } from '../session/session-context.js';
 import { SessionProvider } from '../session/session-provider.js';
 import { Button } from '../ui/button.js';
 import { Empty, Loading } from '../ui/states.js';
-import { parseSearch, stringifySearch } from './search-text.js';
+import { parseSearch, stringifySearch, textsIn } from './search-text.js';
 import { screensFor } from './screens.js';
 import { Shell } from './shell.js';
 import { receiptFilters } from '../screens/receipts/receipt-filters.js';
@@ -25,10 +25,7 @@ const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
   component: lazyRouteComponent(() => import('../session/login-page.js'), 'LoginPage'),
-  validateSearch: (given: Record<string, unknown>): { return_to?: string; error?: string } => ({
-    ...textOf(given, 'return_to'),
-    ...textOf(given, 'error'),
-  }),
+  validateSearch: textsIn('return_to', 'error'),
 });
 
 const invitation = createRoute({
@@ -60,10 +57,7 @@ const onboarding = createRoute({
 const platform = createRoute({
   getParentRoute: () => app,
   path: '/platform',
-  validateSearch: (given: Record<string, unknown>): { mode?: string; suspended?: string } => ({
-    ...textOf(given, 'mode'),
-    ...textOf(given, 'suspended'),
-  }),
+  validateSearch: textsIn('mode', 'suspended'),
   component: lazyRouteComponent(() => import('../screens/platform/platform-screen.js'), 'PlatformScreen'),
 });
 
@@ -98,11 +92,7 @@ const unknown = createRoute({
 const registers = createRoute({
   getParentRoute: () => app,
   path: '/registers',
-  validateSearch: (given: Record<string, unknown>): { state?: string; q?: string; view?: string } => ({
-    ...textOf(given, 'state'),
-    ...textOf(given, 'q'),
-    ...textOf(given, 'view'),
-  }),
+  validateSearch: textsIn('state', 'q', 'view'),
   component: lazyRouteComponent(() => import('../screens/registers/registers-screen.js'), 'RegistersScreen'),
 });
 
@@ -115,7 +105,7 @@ const register = createRoute({
 const payments = createRoute({
   getParentRoute: () => app,
   path: '/payments',
-  validateSearch: (given: Record<string, unknown>): { view?: string } => textOf(given, 'view'),
+  validateSearch: textsIn('view'),
   component: lazyRouteComponent(() => import('../screens/payments/payments-screen.js'), 'PaymentsScreen'),
 });
 
@@ -140,22 +130,14 @@ const webhooks = createRoute({
 const webhook = createRoute({
   getParentRoute: () => app,
   path: '/webhooks/$id',
-  validateSearch: (given: Record<string, unknown>): { state?: string; type?: string; http_status?: string } => ({
-    ...textOf(given, 'state'),
-    ...textOf(given, 'type'),
-    ...textOf(given, 'http_status'),
-  }),
+  validateSearch: textsIn('state', 'type', 'http_status'),
   component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.js'), 'WebhookScreen'),
 });
 
 const goods = createRoute({
   getParentRoute: () => app,
   path: '/goods',
-  validateSearch: (given: Record<string, unknown>): { q?: string; archived?: string; view?: string } => ({
-    ...textOf(given, 'view'),
-    ...textOf(given, 'q'),
-    ...textOf(given, 'archived'),
-  }),
+  validateSearch: textsIn('view', 'q', 'archived'),
   component: lazyRouteComponent(() => import('../screens/goods/goods-screen.js'), 'GoodsScreen'),
 });
 
@@ -168,14 +150,14 @@ const product = createRoute({
 const messages = createRoute({
   getParentRoute: () => app,
   path: '/messages',
-  validateSearch: (given: Record<string, unknown>): { view?: string } => textOf(given, 'view'),
+  validateSearch: textsIn('view'),
   component: lazyRouteComponent(() => import('../screens/messages/messages-screen.js'), 'MessagesScreen'),
 });
 
 const access = createRoute({
   getParentRoute: () => app,
   path: '/access',
-  validateSearch: (given: Record<string, unknown>): { view?: string } => textOf(given, 'view'),
+  validateSearch: textsIn('view'),
   component: lazyRouteComponent(() => import('../screens/access/access-screen.js'), 'AccessScreen'),
 });
 
@@ -195,11 +177,7 @@ const account = createRoute({
 const terminal = createRoute({
   getParentRoute: () => app,
   path: '/terminal',
-  validateSearch: (given: Record<string, unknown>): { challenge?: string; state?: string; port?: string } => ({
-    ...textOf(given, 'challenge'),
-    ...textOf(given, 'state'),
-    ...textOf(given, 'port'),
-  }),
+  validateSearch: textsIn('challenge', 'state', 'port'),
   component: lazyRouteComponent(() => import('../session/terminal-page.js'), 'TerminalPage'),
 });
 
@@ -300,10 +278,4 @@ function Crashed({ error }: { error: unknown }): ReactElement {
       <Button onClick={() => location.reload()}>{state.reload}</Button>
     </div>
   );
-}
-
-/** What an address gives under this name, when it is a text. */
-function textOf<Name extends string>(given: Record<string, unknown>, name: Name): { [Key in Name]?: string } {
-  const value = given[name];
-  return (typeof value === 'string' && value !== '' ? { [name]: value } : {}) as { [Key in Name]?: string };
 }

@@ -10,3 +10,17 @@ export function stringifySearch(search: Record<string, unknown>): string {
   }
   return given.size === 0 ? '' : `?${given.toString()}`;
 }
+
+/** Reads of an address what stands under these names, where it is a text. */
+export function textsIn<Name extends string>(
+  ...names: readonly Name[]
+): (given: Record<string, unknown>) => { [Key in Name]?: string } {
+  return (given) => {
+    const found: { [Key in Name]?: string } = {};
+    for (const name of names) {
+      const value = given[name];
+      if (typeof value === 'string' && value !== '') found[name] = value;
+    }
+    return found;
+  };
+}

@@ -1,4 +1,5 @@
 import type { paths } from '#sdk';
+import { textsIn } from '../../app/search-text.js';
 import { parseSom } from '../../format/money.js';
 
 type ListQuery = NonNullable<paths['/v1/receipts']['get']['parameters']['query']>;
@@ -25,14 +26,7 @@ export type FilterName = (typeof FILTERS)[number];
 export type ReceiptFilters = { [Name in FilterName]?: string };
 
 /** What an address asks for; names that are no filters are left out, values are judged by the gateway. */
-export function receiptFilters(given: Record<string, unknown>): ReceiptFilters {
-  const filters: ReceiptFilters = {};
-  for (const name of FILTERS) {
-    const value = given[name];
-    if (typeof value === 'string' && value !== '') filters[name] = value;
-  }
-  return filters;
-}
+export const receiptFilters = textsIn(...FILTERS);
 
 /** A sum that a person typed, as the filter takes it; what is no sum stays as it is and is refused with its field. */
 export function sumFilter(text: string): string | undefined {
