@@ -22,7 +22,6 @@ export const accessWords = {
     never: 'never',
     set: 'set up',
     notSet: 'not set up',
-    changed: 'Changed.',
   },
   access: {
     views: {
@@ -32,7 +31,6 @@ export const accessWords = {
       audit: 'Audit trail',
     },
     roles: 'Roles',
-    users: 'Users',
     invite: 'Invite a person',
     invitations: 'Open invitations',
     noInvitations: 'No invitation is open.',

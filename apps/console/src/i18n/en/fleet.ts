@@ -109,7 +109,6 @@ export const fleet = {
     enrol: 'Code to dial in',
     running: 'The register is asked …',
     done: 'Done.',
-    failed: (code: string): string => `The register answered: ${code}`,
     reason: 'Reason (on the audit trail)',
     sure: {
       disable: 'Receipts that wait here stay until the lane goes on.',
@@ -190,7 +189,6 @@ export const fleet = {
     unsettled: 'The lost request may still arrive. I have made sure that it cannot.',
     forgottenTerminal:
       'That module stood in the register after the copy of the database that was put back. I have seen the document.',
-    decided: 'Decided.',
   },
 };
 

@@ -11,7 +11,6 @@ export const messageWords = {
     },
     channel: { email: 'E-mail', sms: 'SMS', telegram: 'Telegram' },
     channelLabel: 'Channel',
-    language: 'Language',
     state: {
       pending: 'Waits',
       sending: 'Being sent',
@@ -28,7 +27,6 @@ export const messageWords = {
     none: 'No message yet.',
     ofReceipt: 'Messages to the buyer',
     send: 'Send to the buyer',
-    sendAgain: 'Send it again',
     toHint: 'Empty: the address of the sale',
     queued: 'The message is on its way.',
     subject: 'Subject',

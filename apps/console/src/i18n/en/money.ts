@@ -1,33 +1,7 @@
 import { count } from '../plural.js';
 
-/** Overview, payments, webhooks. */
+/** Payments, webhooks. */
 export const money = {
-  overview: {
-    today: 'Today',
-    month: '30 days',
-    sales: 'Sales',
-    refunds: 'Refunds',
-    net: 'Net, so‘m',
-    waiting: 'Waiting',
-    unknown: 'Unknown',
-    rejected: 'Rejected',
-    latency: 'From accepted to registered',
-    lastHour: 'Last hour',
-    lastDay: '24 hours',
-    noneMeasured: 'No receipt in this time.',
-    perMinute: 'Receipts per minute, last hour',
-    perDay: 'Receipts per day, 30 days',
-    due: 'Due next',
-    nothingDue: 'Nothing is due.',
-    branches: 'Branches',
-    registers: 'Registers',
-    count: 'Receipts',
-    sum: 'Sum, so‘m',
-    live: 'Live',
-    reconnecting: 'Connecting again …',
-    asOf: 'As of',
-    table: 'As a table',
-  },
   payments: {
     statuses: {
       pending: 'Waits for the buyer',
@@ -135,7 +109,6 @@ export const money = {
       unknown: 'Unclear',
     },
     back: { waiting: 'Waits for its receipt', requested: 'Asked of the provider', done: 'Is back', dropped: 'Dropped' },
-    anyStatus: 'Any status',
   },
   hooks: {
     endpoint: 'Address',
@@ -184,7 +157,6 @@ export const money = {
     any: 'All',
     state: 'State',
     attempts: 'Attempts',
-    answer: 'Answer',
     eventsHint: 'Types with commas, such as receipt.registered, refund.* – or * for all',
   },
 };

@@ -23,7 +23,6 @@ export const accessWords: AccessWords = {
     never: 'никогда',
     set: 'есть',
     notSet: 'нет',
-    changed: 'Изменено.',
   },
   access: {
     views: {
@@ -33,7 +32,6 @@ export const accessWords: AccessWords = {
       audit: 'Журнал изменений',
     },
     roles: 'Роли',
-    users: 'Люди',
     invite: 'Пригласить',
     invitations: 'Открытые приглашения',
     noInvitations: 'Открытых приглашений нет.',

@@ -12,7 +12,6 @@ export const messageWords: MessageWords = {
     },
     channel: { email: 'Эл. почта', sms: 'SMS', telegram: 'Telegram' },
     channelLabel: 'Канал',
-    language: 'Язык',
     state: {
       pending: 'Ждёт',
       sending: 'Отправляется',
@@ -29,7 +28,6 @@ export const messageWords: MessageWords = {
     none: 'Сообщений пока нет.',
     ofReceipt: 'Сообщения покупателю',
     send: 'Отправить покупателю',
-    sendAgain: 'Отправить ещё раз',
     toHint: 'Пусто: адрес из продажи',
     queued: 'Сообщение отправляется.',
     subject: 'Тема',

@@ -2,32 +2,6 @@ import type { MoneyWords } from '../en/money.js';
 import { count } from '../plural.js';
 
 export const money: MoneyWords = {
-  overview: {
-    today: 'Сегодня',
-    month: '30 дней',
-    sales: 'Продажи',
-    refunds: 'Возвраты',
-    net: 'Итог, сум',
-    waiting: 'Ждут',
-    unknown: 'Неизвестные',
-    rejected: 'Отклонены',
-    latency: 'От приёма до регистрации',
-    lastHour: 'Последний час',
-    lastDay: '24 часа',
-    noneMeasured: 'За это время чеков нет.',
-    perMinute: 'Чеки в минуту, последний час',
-    perDay: 'Чеки по дням, 30 дней',
-    due: 'Ближайшие сроки',
-    nothingDue: 'Сроков нет.',
-    branches: 'Филиалы',
-    registers: 'Кассы',
-    count: 'Чеки',
-    sum: 'Сумма, сум',
-    live: 'Обновляется',
-    reconnecting: 'Восстановление связи …',
-    asOf: 'По состоянию на',
-    table: 'Таблицей',
-  },
   payments: {
     statuses: {
       pending: 'Ждёт покупателя',
@@ -135,7 +109,6 @@ export const money: MoneyWords = {
       unknown: 'Неясно',
     },
     back: { waiting: 'Ждёт чека', requested: 'Запрошено у провайдера', done: 'Возвращено', dropped: 'Отпало' },
-    anyStatus: 'Любой статус',
   },
   hooks: {
     endpoint: 'Адрес',
@@ -184,7 +157,6 @@ export const money: MoneyWords = {
     any: 'Все',
     state: 'Состояние',
     attempts: 'Попытки',
-    answer: 'Ответ',
     eventsHint: 'Виды через запятую, например receipt.registered, refund.* – или * для всех',
   },
 };

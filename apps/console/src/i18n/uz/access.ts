@@ -23,7 +23,6 @@ export const accessWords: AccessWords = {
     never: 'hech qachon',
     set: 'bor',
     notSet: 'yo‘q',
-    changed: 'O‘zgartirildi.',
   },
   access: {
     views: {
@@ -33,7 +32,6 @@ export const accessWords: AccessWords = {
       audit: 'O‘zgarishlar jurnali',
     },
     roles: 'Rollar',
-    users: 'Foydalanuvchilar',
     invite: 'Taklif qilish',
     invitations: 'Ochiq takliflar',
     noInvitations: 'Ochiq taklif yo‘q.',

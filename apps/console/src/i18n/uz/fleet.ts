@@ -113,7 +113,6 @@ export const fleet: FleetWords = {
     enrol: 'Ulanish kodi',
     running: 'Kassadan so‘ralmoqda …',
     done: 'Bajarildi.',
-    failed: (code) => `Kassa javobi: ${code}`,
     reason: 'Sabab (audit jurnaliga yoziladi)',
     sure: {
       disable: 'Bu yerda kutayotgan cheklar navbat davom etguncha qoladi.',
@@ -191,6 +190,5 @@ export const fleet: FleetWords = {
     ended: 'Kassa endi bo‘lmaydi: chek yopiladi va qayta yuborilmaydi.',
     unsettled: 'Yo‘qolgan so‘rov hali yetib kelishi mumkin. Kelmasligiga ishonch hosil qildim.',
     forgottenTerminal: 'Bu modul tiklangan baza nusxasi olingandan keyin kassada turgan. Hujjatni o‘zim ko‘rdim.',
-    decided: 'Qaror qilindi.',
   },
 };

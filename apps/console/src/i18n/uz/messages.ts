@@ -12,7 +12,6 @@ export const messageWords: MessageWords = {
     },
     channel: { email: 'El. pochta', sms: 'SMS', telegram: 'Telegram' },
     channelLabel: 'Kanal',
-    language: 'Til',
     state: {
       pending: 'Kutmoqda',
       sending: 'Yuborilmoqda',
@@ -29,7 +28,6 @@ export const messageWords: MessageWords = {
     none: 'Hali xabar yo‘q.',
     ofReceipt: 'Xaridorga xabarlar',
     send: 'Xaridorga yuborish',
-    sendAgain: 'Qayta yuborish',
     toHint: 'Bo‘sh: savdodagi manzil',
     queued: 'Xabar yuborilmoqda.',
     subject: 'Mavzu',

@@ -2,32 +2,6 @@ import type { MoneyWords } from '../en/money.js';
 import { count } from '../plural.js';
 
 export const money: MoneyWords = {
-  overview: {
-    today: 'Bugun',
-    month: '30 kun',
-    sales: 'Sotuvlar',
-    refunds: 'Qaytarishlar',
-    net: 'Yakun, so‘m',
-    waiting: 'Kutmoqda',
-    unknown: 'Noma’lum',
-    rejected: 'Rad etilgan',
-    latency: 'Qabuldan ro‘yxatga olishgacha',
-    lastHour: 'Oxirgi soat',
-    lastDay: '24 soat',
-    noneMeasured: 'Bu vaqtda chek yo‘q.',
-    perMinute: 'Daqiqadagi cheklar, oxirgi soat',
-    perDay: 'Kunlik cheklar, 30 kun',
-    due: 'Yaqin muddatlar',
-    nothingDue: 'Muddatlar yo‘q.',
-    branches: 'Filiallar',
-    registers: 'Kassalar',
-    count: 'Cheklar',
-    sum: 'Summa, so‘m',
-    live: 'Jonli',
-    reconnecting: 'Qayta ulanmoqda …',
-    asOf: 'Holat vaqti',
-    table: 'Jadval ko‘rinishida',
-  },
   payments: {
     statuses: {
       pending: 'Xaridorni kutmoqda',
@@ -140,7 +114,6 @@ export const money: MoneyWords = {
       done: 'Qaytarilgan',
       dropped: 'Bekor bo‘lgan',
     },
-    anyStatus: 'Har qanday holat',
   },
   hooks: {
     endpoint: 'Manzil',
@@ -188,7 +161,6 @@ export const money: MoneyWords = {
     any: 'Hammasi',
     state: 'Holat',
     attempts: 'Urinishlar',
-    answer: 'Javob',
     eventsHint: 'Turlar vergul bilan, masalan receipt.registered, refund.* – yoki hammasi uchun *',
   },
 };

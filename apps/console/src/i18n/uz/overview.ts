@@ -10,7 +10,6 @@ export const overviewWords: OverviewWords = {
     net: 'Jami, so‘m',
     vat: 'Shundan QQS, so‘m',
     pieces: (number) => count('uz', number, { other: 'ta chek' }),
-    waiting: 'Yo‘lda',
     unknown: 'Noma’lum',
     rejected: 'Rad etilgan',
     underWay: {
@@ -80,7 +79,6 @@ export const overviewWords: OverviewWords = {
     month: 'Oy',
     receipts: 'Cheklar',
     storage: 'Xotira',
-    rename: 'Nomini o‘zgartirish',
     invite: 'Birinchi mijoz',
     clientText: 'Tashkilot dasturi uchun barcha huquqli mijoz. Siri bir marta ko‘rsatiladi.',
     noUsage: 'Hali hech narsa sanalmagan.',
