@@ -7,6 +7,7 @@ import { formatDay, formatTime } from '../../format/time.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Bars } from '../../ui/bars.js';
+import { NumberTable } from '../../ui/number-table.js';
 import { Card, Facts, Meter, Money, Time } from '../../ui/shown.js';
 import { toneOf } from '../registers/countdown-bars.js';
 
@@ -161,42 +162,30 @@ function PlaceTable({ title, rows }: { title: string; rows: readonly PlaceRow[] 
     <Card title={title}>
       {rows.length === 0 && <p className="hint">{state.empty}</p>}
       {rows.length > 0 && (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label={title}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{title}</th>
-                <th scope="col" className="end">
-                  {words.today}
-                </th>
-                <th scope="col" className="end">
-                  {words.days30}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.slice(0, PLACES_SHOWN).map(({ id, name, link, today, last_30_days: month }) => (
-                <tr key={id}>
-                  <th scope="row">
-                    <Link to="/receipts" search={link}>
-                      {name || id}
-                    </Link>
-                  </th>
-                  <td className="end">
-                    <Money tiyin={today.total} />
-                    <small className="hint block">{formatCount(today.count)}</small>
-                  </td>
-                  <td className="end">
-                    <Money tiyin={month.total} />
-                    <small className="hint block">{formatCount(month.count)}</small>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <NumberTable
+          label={title}
+          titles={[title, words.today, words.days30]}
+          rows={rows.slice(0, PLACES_SHOWN).map(({ id, name, link, today, last_30_days: month }) => ({
+            key: id,
+            head: (
+              <Link to="/receipts" search={link}>
+                {name || id}
+              </Link>
+            ),
+            cells: [<Sold of={today} />, <Sold of={month} />],
+          }))}
+        />
       )}
     </Card>
+  );
+}
+
+function Sold({ of: { total, count } }: { of: Schema<'CountAndTotal'> }): ReactElement {
+  return (
+    <>
+      <Money tiyin={total} />
+      <small className="hint block">{formatCount(count)}</small>
+    </>
   );
 }
 

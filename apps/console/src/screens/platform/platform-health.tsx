@@ -6,6 +6,7 @@ import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { named } from '../../i18n/named.js';
+import { NumberTable } from '../../ui/number-table.js';
 import { Badge, Card, Facts, Meter, Time, type BadgeTone } from '../../ui/shown.js';
 import { Loaded } from '../../ui/states.js';
 
@@ -164,32 +165,15 @@ function Tables({ tables }: { tables: Health['tables'] }): ReactElement {
   const { platform: words } = useWords();
   return (
     <Card title={words.tables}>
-      <div className="table-scroll" tabIndex={0} role="region" aria-label={words.tables}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">{words.table}</th>
-              {[words.size, words.rows, words.partitions].map((title) => (
-                <th key={title} scope="col" className="end">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {tables.map(({ name, bytes, rows, partitions }) => (
-              <tr key={name}>
-                <th scope="row">
-                  <code className="code">{name}</code>
-                </th>
-                <td className="end">{mib(bytes)}</td>
-                <td className="end">{formatCount(rows)}</td>
-                <td className="end">{partitions === 0 ? words.notPartitioned : formatCount(partitions)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <NumberTable
+        label={words.tables}
+        titles={[words.table, words.size, words.rows, words.partitions]}
+        rows={tables.map(({ name, bytes, rows, partitions }) => ({
+          key: name,
+          head: <code className="code">{name}</code>,
+          cells: [mib(bytes), formatCount(rows), partitions === 0 ? words.notPartitioned : formatCount(partitions)],
+        }))}
+      />
     </Card>
   );
 }

@@ -4,6 +4,7 @@ import type { Schema } from '../../api/api.js';
 import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
+import { NumberTable } from '../../ui/number-table.js';
 import { Card, Facts, Money } from '../../ui/shown.js';
 import { Loaded } from '../../ui/states.js';
 
@@ -54,38 +55,19 @@ function ByMerchant({ now }: { now: Schema<'PlatformOverview'> }): ReactElement 
       <p className="hint">{words.allMerchants(formatCount(live), formatCount(sandbox), formatCount(suspended))}</p>
       <Facts rows={[[overview.unknown, formatCount(now.waiting_for_person)]]} />
       {now.by_merchant.length > 0 && (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label={words.byMerchant}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{words.merchants}</th>
-                <th scope="col" className="end">
-                  {overview.today}
-                </th>
-                <th scope="col" className="end">
-                  {overview.days30}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {now.by_merchant.slice(0, MERCHANTS_SHOWN).map((one) => (
-                <tr key={one.merchant_id}>
-                  <th scope="row">
-                    <Link to="/platform/$id" params={{ id: one.merchant_id }}>
-                      {one.name}
-                    </Link>
-                  </th>
-                  <td className="end">
-                    <Money tiyin={one.today.total} />
-                  </td>
-                  <td className="end">
-                    <Money tiyin={one.last_30_days.total} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <NumberTable
+          label={words.byMerchant}
+          titles={[words.merchants, overview.today, overview.days30]}
+          rows={now.by_merchant.slice(0, MERCHANTS_SHOWN).map((one) => ({
+            key: one.merchant_id,
+            head: (
+              <Link to="/platform/$id" params={{ id: one.merchant_id }}>
+                {one.name}
+              </Link>
+            ),
+            cells: [<Money tiyin={one.today.total} />, <Money tiyin={one.last_30_days.total} />],
+          }))}
+        />
       )}
     </Card>
   );

@@ -8,6 +8,7 @@ import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { Bars } from '../../ui/bars.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
+import { NumberTable } from '../../ui/number-table.js';
 import { saveBlob } from '../../ui/save-blob.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
@@ -93,6 +94,7 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
   const { language } = useLanguage();
   const { names } = usePlaces();
   const titles = [
+    reports.bys[by],
     reports.count,
     reports.sales,
     reports.cash,
@@ -114,7 +116,7 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
   return (
     <>
       <Bars label={reports.net} bars={bars} />
-      <TurnoverRows rows={data} titles={titles} first={reports.bys[by]} named={named} />
+      <TurnoverRows rows={data} titles={titles} named={named} />
     </>
   );
 }
@@ -122,13 +124,12 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
 interface RowsProps {
   rows: Schema<'TurnoverRow'>[];
   titles: readonly string[];
-  /** Title of what the rows are of. */
-  first: string;
   named: (key: string) => string;
 }
 
-function TurnoverRows({ rows, titles, first, named }: RowsProps): ReactElement {
+function TurnoverRows({ rows, titles, named }: RowsProps): ReactElement {
   const { reports } = useWords();
+  const sum = (of: (row: Schema<'TurnoverRow'>) => number): number => rows.reduce((all, row) => all + of(row), 0);
   const cells = (row: Schema<'TurnoverRow'>): ReactElement[] => [
     <>{formatCount(row.sales.count)}</>,
     <Money tiyin={row.sales.total} />,
@@ -138,69 +139,25 @@ function TurnoverRows({ rows, titles, first, named }: RowsProps): ReactElement {
     <Money tiyin={row.net_total} />,
     <Money tiyin={row.net_vat} />,
   ];
+  const sums = [
+    formatCount(sum(({ sales }) => sales.count)),
+    <Money tiyin={sum(({ sales }) => sales.total)} />,
+    wholeSum(rows, 'cash'),
+    wholeSum(rows, 'card'),
+    <Money tiyin={sum(({ refunds }) => refunds.total)} />,
+    <strong>
+      <Money tiyin={sum(({ net_total: net }) => net)} />
+    </strong>,
+    <Money tiyin={sum(({ net_vat: vat }) => vat)} />,
+  ];
   return (
-    <div className="table-scroll" tabIndex={0} role="region" aria-label={reports.turnover}>
-      <table className="table table-stacked">
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            {titles.map((title) => (
-              <th key={title} scope="col" className="end">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.key}>
-              <th scope="row">{named(row.key)}</th>
-              {cells(row).map((cell, index) => (
-                <td key={index} className="end" data-label={titles[index]}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-        <Totals rows={rows} />
-      </table>
-    </div>
-  );
-}
-
-function Totals({ rows }: { rows: Schema<'TurnoverRow'>[] }): ReactElement {
-  const { reports } = useWords();
-  const sum = (of: (row: Schema<'TurnoverRow'>) => number): number => rows.reduce((all, row) => all + of(row), 0);
-  return (
-    <tfoot>
-      <tr>
-        <th scope="row">{reports.sum}</th>
-        <td className="end" data-label={reports.count}>
-          {formatCount(sum(({ sales }) => sales.count))}
-        </td>
-        <td className="end" data-label={reports.sales}>
-          <Money tiyin={sum(({ sales }) => sales.total)} />
-        </td>
-        <td className="end" data-label={reports.cash}>
-          {wholeSum(rows, 'cash')}
-        </td>
-        <td className="end" data-label={reports.card}>
-          {wholeSum(rows, 'card')}
-        </td>
-        <td className="end" data-label={reports.refunds}>
-          <Money tiyin={sum(({ refunds }) => refunds.total)} />
-        </td>
-        <td className="end" data-label={reports.net}>
-          <strong>
-            <Money tiyin={sum(({ net_total: net }) => net)} />
-          </strong>
-        </td>
-        <td className="end" data-label={reports.netVat}>
-          <Money tiyin={sum(({ net_vat: vat }) => vat)} />
-        </td>
-      </tr>
-    </tfoot>
+    <NumberTable
+      label={reports.turnover}
+      shape="stacked"
+      titles={titles}
+      rows={rows.map((row) => ({ key: row.key, head: named(row.key), cells: cells(row) }))}
+      foot={{ head: reports.sum, cells: sums }}
+    />
   );
 }
 

@@ -3,6 +3,7 @@ import type { ReactElement } from 'react';
 import type { Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
+import { NumberTable } from '../../ui/number-table.js';
 import { Money } from '../../ui/shown.js';
 
 const SUMS = ['sale_cash', 'sale_card', 'sale_vat', 'refund_cash', 'refund_card', 'refund_vat'] as const;
@@ -23,36 +24,20 @@ export function ShiftDifference({ row }: { row: Schema<'ReconciliationView'> }):
     <details>
       <summary>{fleet.unknown.difference}</summary>
       {differing.length > 0 && (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label={fleet.unknown.difference}>
-          <table className="table table-small">
-            <thead>
-              <tr>
-                <th scope="col">{reports.ofShift}</th>
-                <th scope="col" className="end">
-                  {reports.zReport}
-                </th>
-                <th scope="col" className="end">
-                  {reports.gateway}
-                </th>
-                <th scope="col" className="end">
-                  {fleet.unknown.difference}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {differing.map((line) => (
-                <tr key={line}>
-                  <th scope="row">{reports.shiftLines[line]}</th>
-                  <td className="end">{shown(row.z_report, line)}</td>
-                  <td className="end">{shown(row.gateway, line)}</td>
-                  <td className="end">
-                    <strong>{shown(row.difference, line)}</strong>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <NumberTable
+          label={fleet.unknown.difference}
+          shape="small"
+          titles={[reports.ofShift, reports.zReport, reports.gateway, fleet.unknown.difference]}
+          rows={differing.map((line) => ({
+            key: line,
+            head: reports.shiftLines[line],
+            cells: [
+              shown(row.z_report, line),
+              shown(row.gateway, line),
+              <strong>{shown(row.difference, line)}</strong>,
+            ],
+          }))}
+        />
       )}
       <Link
         to="/receipts"
