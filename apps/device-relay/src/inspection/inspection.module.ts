@@ -10,6 +10,7 @@ import type { RelaySettings } from '../settings.js';
 import type { DeviceTask } from '../tasks/device-task.js';
 import { DeviceTaskHandlers } from '../tasks/device-task-handlers.js';
 import { TasksModule } from '../tasks/tasks.module.js';
+import { provided } from '../provided.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AdmitLinkedDevice } from './admit-linked-device.js';
 import { AdmitWhenLinked } from './admit-when-linked.js';
@@ -22,23 +23,14 @@ type InspectDependencies = [InspectionRepository, RelaySettings, Links, Emulated
 @Module({
   imports: [LanesModule, TasksModule],
   providers: [
-    {
-      provide: InspectionRepository,
-      inject: [PrismaService],
-      useFactory: (prisma: PrismaService) => new InspectionRepository(prisma),
-    },
+    provided(InspectionRepository, PrismaService),
     {
       provide: InspectDevice,
       inject: [InspectionRepository, SETTINGS_TOKEN, Links, EmulatedRegisters],
       useFactory: (...[rows, settings, links, emulated]: InspectDependencies) =>
         new InspectDevice(rows, linesOf(settings, links, emulated)),
     },
-    {
-      provide: AdmitLinkedDevice,
-      inject: [InspectDevice, InspectionRepository, LOGGER],
-      useFactory: (inspector: InspectDevice, rows: InspectionRepository, logger: Logger) =>
-        new AdmitLinkedDevice(inspector, rows, logger),
-    },
+    provided(AdmitLinkedDevice, InspectDevice, InspectionRepository, LOGGER),
     {
       provide: AdmitWhenLinked,
       inject: [Links, AdmitLinkedDevice, SETTINGS_TOKEN, LOGGER],

@@ -15,6 +15,7 @@ import { LinksModule } from '../links/links.module.js';
 import { Links } from '../links/links.js';
 import { later } from '../shares/places.js';
 import { LOGGER, RELAY_ID, SETTINGS_TOKEN } from '../tokens.js';
+import { provided } from '../provided.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { AnswerFiles } from './answer-files.js';
@@ -81,7 +82,7 @@ import { WakeNotices } from './wake-notices.js';
         return new LaneRepository(lanes, relayId, { meeting: watch, observeRegistered: observeRegistered(metrics) });
       },
     },
-    { provide: QueueCounters, useFactory: () => new QueueCounters() },
+    provided(QueueCounters),
     {
       provide: LaneBell,
       inject: [SETTINGS_TOKEN, QueueCounters, LOGGER, Metrics],
@@ -105,17 +106,8 @@ import { WakeNotices } from './wake-notices.js';
         return new RegisterConnections(settings.SECRETS_KEY, guard, links, emulated);
       },
     },
-    {
-      provide: PostgresSettledNotices,
-      inject: [SalesDatabase, LOGGER, LatencyMinutes],
-      useFactory: (lanes: SalesDatabase, logger: Logger, latency: LatencyMinutes) =>
-        new PostgresSettledNotices(lanes, logger, latency),
-    },
-    {
-      provide: LatencyMinutes,
-      inject: [PrismaService, LOGGER],
-      useFactory: (prisma: PrismaService, logger: Logger) => new LatencyMinutes(prisma, logger),
-    },
+    provided(PostgresSettledNotices, SalesDatabase, LOGGER, LatencyMinutes),
+    provided(LatencyMinutes, PrismaService, LOGGER),
     {
       provide: AnswerFiles,
       inject: [SETTINGS_TOKEN],
@@ -127,12 +119,7 @@ import { WakeNotices } from './wake-notices.js';
       useFactory: (store: LaneRepository, spool: AnswerFiles, logger: Logger, metrics: Metrics) =>
         new RecordAnswer(store, spool, logger, delay, new DeviceClocks().observe(metrics)),
     },
-    {
-      provide: ReplayAnswers,
-      inject: [AnswerFiles, RecordAnswer, PostgresSettledNotices, LOGGER],
-      useFactory: (files: AnswerFiles, recorder: RecordAnswer, notices: PostgresSettledNotices, logger: Logger) =>
-        new ReplayAnswers(files, recorder, notices, logger),
-    },
+    provided(ReplayAnswers, AnswerFiles, RecordAnswer, PostgresSettledNotices, LOGGER),
     {
       provide: DrainLane,
       inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, RecordAnswer, LOGGER],
@@ -149,11 +136,7 @@ import { WakeNotices } from './wake-notices.js';
           { clock: systemClock, logger, random: Math.random, later },
         ),
     },
-    {
-      provide: LaneMerchants,
-      inject: [LaneRepository],
-      useFactory: (lanes: LaneRepository) => new LaneMerchants(lanes),
-    },
+    provided(LaneMerchants, LaneRepository),
     {
       provide: LaneRunner,
       inject: [DrainLane, RecentLanes, LaneMerchants, LaneBell, SETTINGS_TOKEN, LOGGER],
@@ -173,12 +156,8 @@ import { WakeNotices } from './wake-notices.js';
           logger,
         ),
     },
-    {
-      provide: LinkedLanes,
-      inject: [Links, LaneBell, LOGGER],
-      useFactory: (links: Links, bell: LaneBell, logger: Logger) => new LinkedLanes(links, bell, logger),
-    },
-    { provide: RecentLanes, useFactory: () => new RecentLanes() },
+    provided(LinkedLanes, Links, LaneBell, LOGGER),
+    provided(RecentLanes),
     {
       provide: WakeNotices,
       inject: [SETTINGS_TOKEN, RecentLanes, LaneRunner, PostgresSettledNotices, LOGGER],
@@ -190,23 +169,8 @@ import { WakeNotices } from './wake-notices.js';
         logger: Logger,
       ) => new WakeNotices({ databaseUrl: sessionsAt(settings) }, recent, runner, answers, logger),
     },
-    {
-      provide: LaneWakes,
-      inject: [LaneListener, WakeNotices],
-      useFactory: (queue: LaneListener, notices: WakeNotices) => new LaneWakes(queue, notices),
-    },
-    {
-      provide: LaneWork,
-      inject: [LaneWakes, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER],
-      useFactory: (
-        wakes: LaneWakes,
-        runner: LaneRunner,
-        sweeper: Sweeper,
-        answers: RecordAnswer,
-        replay: ReplayAnswers,
-        logger: Logger,
-      ) => new LaneWork(wakes, runner, sweeper, answers, replay, logger),
-    },
+    provided(LaneWakes, LaneListener, WakeNotices),
+    provided(LaneWork, LaneWakes, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER),
     {
       provide: Sweeper,
       inject: [LaneRepository, LaneMerchants, LaneRunner, LOGGER],

@@ -6,6 +6,7 @@ import { RegisterConnections } from '../devices/register-connections.js';
 import { LaneRepository } from '../lanes/lane.repository.js';
 import { LanesModule } from '../lanes/lanes.module.js';
 import { PostgresSettledNotices } from '../lanes/settled-notices.js';
+import { provided } from '../provided.js';
 import { LOGGER } from '../tokens.js';
 import { CompareRegisters } from './compare-registers.js';
 import { RestoreChecksRepository } from './restore-checks.repository.js';
@@ -14,11 +15,7 @@ import { RestoreChecksRepository } from './restore-checks.repository.js';
 @Module({
   imports: [LanesModule],
   providers: [
-    {
-      provide: RestoreChecksRepository,
-      inject: [PrismaService],
-      useFactory: (prisma: PrismaService) => new RestoreChecksRepository(prisma),
-    },
+    provided(RestoreChecksRepository, PrismaService),
     {
       provide: CompareRegisters,
       inject: [RestoreChecksRepository, LaneRepository, RegisterConnections, PostgresSettledNotices, LaneBell, LOGGER],

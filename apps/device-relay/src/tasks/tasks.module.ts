@@ -3,6 +3,7 @@ import { ChannelListener, DEVICE_TASK_CHANNEL, PrismaService, sessionsAt } from 
 import { endsWithin, newId, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
+import { provided } from '../provided.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { DeviceTaskHandlers } from './device-task-handlers.js';
 import { DeviceTaskRunner } from './device-task-runner.js';
@@ -12,18 +13,13 @@ import { DeviceTaskRepository } from './device-task.repository.js';
 @Module({
   imports: [LanesModule],
   providers: [
-    { provide: DeviceTaskHandlers, useFactory: () => new DeviceTaskHandlers() },
+    provided(DeviceTaskHandlers),
     {
       provide: DeviceTaskRepository,
       inject: [PrismaService],
       useFactory: (prisma: PrismaService) => new DeviceTaskRepository(prisma, newId('rly')),
     },
-    {
-      provide: DeviceTaskRunner,
-      inject: [DeviceTaskRepository, DeviceTaskHandlers, LOGGER],
-      useFactory: (tasks: DeviceTaskRepository, handlers: DeviceTaskHandlers, logger: Logger) =>
-        new DeviceTaskRunner(tasks, handlers, logger),
-    },
+    provided(DeviceTaskRunner, DeviceTaskRepository, DeviceTaskHandlers, LOGGER),
     {
       provide: ChannelListener,
       inject: [SETTINGS_TOKEN, DeviceTaskRunner, LOGGER],
