@@ -1,12 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
-import { lazy, Suspense, useState, type ReactElement } from 'react';
+import { lazy, Suspense, type ReactElement } from 'react';
 import { api, type Schema } from '../api/api.js';
 import { sendForJson } from '../api/call.js';
 import { useGet } from '../api/use-get.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
 import { CallForm } from '../ui/call-form.js';
-import { Dialog } from '../ui/dialog.js';
+import { DialogButton } from '../ui/dialog-button.js';
 import { draftFields } from '../ui/draft-fields.js';
 import { TextField } from '../ui/field.js';
 import { Badge, Card, Copyable, Facts, Time } from '../ui/shown.js';
@@ -18,16 +18,12 @@ import { makePasskey } from './sign-in.js';
 
 const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
 
-type Open = 'password' | 'totp' | 'passkey' | null;
-
 const CHANGED = [['me'], ['passkeys']];
 
 /** Password, authenticator app and passkeys; each change needs the second factor that is there now. */
 export function Factors(): ReactElement {
   const { account } = useWords();
   const { me } = useSession();
-  const [open, setOpen] = useState<Open>(null);
-  const close = (): void => setOpen(null);
   const { password = false, totp = false } = me.factors ?? {};
   const shown = (isSet: boolean): ReactElement => (
     <Badge tone={isSet ? 'good' : 'neutral'}>{isSet ? account.set : account.notSet}</Badge>
@@ -41,22 +37,15 @@ export function Factors(): ReactElement {
         ]}
       />
       <div className="row-actions">
-        {password && <Button onClick={() => setOpen('password')}>{account.changePassword}</Button>}
-        {totp && <Button onClick={() => setOpen('totp')}>{account.changeTotp}</Button>}
+        {password && (
+          <DialogButton label={account.changePassword}>{(close) => <NewPassword onDone={close} />}</DialogButton>
+        )}
+        {totp && <DialogButton label={account.changeTotp}>{(close) => <NewApp onDone={close} />}</DialogButton>}
         {(password || (me.factors?.passkeys ?? 0) > 0) && (
-          <Button onClick={() => setOpen('passkey')}>{account.addPasskey}</Button>
+          <DialogButton label={account.addPasskey}>{(close) => <NewPasskey onDone={close} />}</DialogButton>
         )}
       </div>
       <Passkeys />
-      <Dialog title={account.changePassword} open={open === 'password'} onClose={close}>
-        <NewPassword onDone={close} />
-      </Dialog>
-      <Dialog title={account.changeTotp} open={open === 'totp'} onClose={close}>
-        <NewApp onDone={close} />
-      </Dialog>
-      <Dialog title={account.addPasskey} open={open === 'passkey'} onClose={close}>
-        <NewPasskey onDone={close} />
-      </Dialog>
     </Card>
   );
 }

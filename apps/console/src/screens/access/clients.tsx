@@ -4,6 +4,7 @@ import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
@@ -23,7 +24,6 @@ type Open = 'change' | 'switch' | 'secret' | 'list' | 'keys';
 export function Clients(): ReactElement {
   const { clients } = useWords();
   const { can } = useSession();
-  const [isAdding, setAdding] = useState(false);
   const { list, rows: known } = usePages(['clients'], ({ cursor, signal }) =>
     api('get', '/v1/clients', { signal, query: { disabled: true, limit: 50, cursor } }),
   );
@@ -31,9 +31,9 @@ export function Clients(): ReactElement {
     <>
       {can('clients:admin') && (
         <div className="row-actions">
-          <Button tone="primary" onClick={() => setAdding(true)}>
-            {clients.add}
-          </Button>
+          <DialogButton label={clients.add} tone="primary">
+            {(close) => <NewClient onDone={close} />}
+          </DialogButton>
         </div>
       )}
       <Pages list={list}>
@@ -43,9 +43,6 @@ export function Clients(): ReactElement {
           ))}
         </ul>
       </Pages>
-      <Dialog title={clients.add} open={isAdding} onClose={() => setAdding(false)}>
-        <NewClient onDone={() => setAdding(false)} />
-      </Dialog>
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { More, Pages, usePages } from '../../ui/pages.js';
@@ -23,7 +23,6 @@ const PLATFORM_ROLES: readonly Role[] = ['platform_administrator', 'platform_rea
 export function Users(): ReactElement {
   const { access } = useWords();
   const { can } = useSession();
-  const [isInviting, setInviting] = useState(false);
   const { list, rows: users } = usePages(['users'], ({ cursor, signal }) =>
     api('get', '/v1/users', { signal, query: { limit: 50, cursor } }),
   );
@@ -31,9 +30,9 @@ export function Users(): ReactElement {
     <>
       {can('users:admin') && (
         <div className="row-actions">
-          <Button tone="primary" onClick={() => setInviting(true)}>
-            {access.invite}
-          </Button>
+          <DialogButton label={access.invite} tone="primary">
+            {(close) => <Invite onDone={close} />}
+          </DialogButton>
         </div>
       )}
       <Pages list={list}>
@@ -44,9 +43,6 @@ export function Users(): ReactElement {
         </ul>
       </Pages>
       <Invitations />
-      <Dialog title={access.invite} open={isInviting} onClose={() => setInviting(false)}>
-        <Invite onDone={() => setInviting(false)} />
-      </Dialog>
     </>
   );
 }
@@ -58,8 +54,6 @@ function roleName(role: string, names: Words['access']['role']): string {
 function UserTile({ user }: { user: User }): ReactElement {
   const { access, account } = useWords();
   const { can } = useSession();
-  const [open, setOpen] = useState<'roles' | 'remove' | null>(null);
-  const close = (): void => setOpen(null);
   return (
     <li className="tile">
       <div className="tile-head">
@@ -74,16 +68,12 @@ function UserTile({ user }: { user: User }): ReactElement {
       />
       {can('users:admin') && (
         <div className="row-actions">
-          <Button onClick={() => setOpen('roles')}>{access.changeRoles}</Button>
-          <Button onClick={() => setOpen('remove')}>{access.removeUser}</Button>
+          <DialogButton label={access.changeRoles}>
+            {(close) => <ChangeRoles user={user} onDone={close} />}
+          </DialogButton>
+          <DialogButton label={access.removeUser}>{(close) => <RemoveUser user={user} onDone={close} />}</DialogButton>
         </div>
       )}
-      <Dialog title={access.changeRoles} open={open === 'roles'} onClose={close}>
-        <ChangeRoles user={user} onDone={close} />
-      </Dialog>
-      <Dialog title={access.removeUser} open={open === 'remove'} onClose={close}>
-        <RemoveUser user={user} onDone={close} />
-      </Dialog>
     </li>
   );
 }

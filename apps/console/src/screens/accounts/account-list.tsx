@@ -1,9 +1,8 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import { useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { SelectField, TextArea, TextField } from '../../ui/field.js';
 import { Empty, faultAt, Loaded } from '../../ui/states.js';
 import { readSettings, writeSettings } from './settings-text.js';
@@ -19,14 +18,13 @@ interface ListProps<Account> {
 /** Accounts elsewhere, for payments or for messages. */
 export function AccountList<Account>({ query, mayAdd, tile, form }: ListProps<Account>): ReactElement {
   const { providerAccounts: words } = useWords();
-  const [isAdding, setAdding] = useState(false);
   return (
     <>
       {mayAdd && (
         <div className="row-actions">
-          <Button tone="primary" onClick={() => setAdding(true)}>
-            {words.add}
-          </Button>
+          <DialogButton label={words.add} tone="primary">
+            {form}
+          </DialogButton>
         </div>
       )}
       <Loaded query={query}>
@@ -34,9 +32,6 @@ export function AccountList<Account>({ query, mayAdd, tile, form }: ListProps<Ac
           data.length === 0 ? <Empty>{words.none}</Empty> : <ul className="tiles tiles-wide">{data.map(tile)}</ul>
         }
       </Loaded>
-      <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
-        {form(() => setAdding(false))}
-      </Dialog>
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
 import type { Language } from '../../i18n/plural.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { usePages } from '../../ui/pages.js';
 import { Badge, Money, PageHead } from '../../ui/shown.js';
@@ -83,7 +83,6 @@ function Goods(): ReactElement {
   const { view: _view, ...filters } = useSearch({ from: '/app/goods' });
   const navigate = useNavigate();
   const [typed, setTyped] = useState(filters.q ?? '');
-  const [isImporting, setImporting] = useState(false);
   const apply = (next: { q?: string; archived?: string }): void => void navigate({ to: '/goods', search: next });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -93,9 +92,9 @@ function Goods(): ReactElement {
     <div className="page page-list">
       <PageHead title={nav.goods}>
         {can('catalog:write') && (
-          <Button tone="primary" onClick={() => setImporting(true)}>
-            {goods.import}
-          </Button>
+          <DialogButton label={goods.import} tone="primary">
+            {() => <ImportGoods />}
+          </DialogButton>
         )}
       </PageHead>
       <Views shown="list" />
@@ -109,9 +108,6 @@ function Goods(): ReactElement {
         />
       </form>
       <Found filters={filters} />
-      <Dialog title={goods.import} open={isImporting} onClose={() => setImporting(false)}>
-        <ImportGoods />
-      </Dialog>
     </div>
   );
 }

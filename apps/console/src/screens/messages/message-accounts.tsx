@@ -5,7 +5,7 @@ import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
@@ -45,9 +45,7 @@ function useSwitch(account: Account): { call: (what: 'enable' | 'disable' | 'rem
 
 function AccountTile({ account }: { account: Account }): ReactElement {
   const { providerAccounts: words, messages } = useWords();
-  const [open, setOpen] = useState<'change' | 'test' | null>(null);
   const { call, problem } = useSwitch(account);
-  const close = (): void => setOpen(null);
   return (
     <li className="tile">
       <div className="tile-head">
@@ -70,19 +68,13 @@ function AccountTile({ account }: { account: Account }): ReactElement {
       />
       <ProblemNote problem={problem} />
       <div className="row-actions">
-        <Button onClick={() => setOpen('change')}>{words.change}</Button>
-        <Button onClick={() => setOpen('test')}>{words.test}</Button>
+        <DialogButton label={words.change}>{(close) => <MessageForm account={account} onDone={close} />}</DialogButton>
+        <DialogButton label={words.test}>{() => <TestMessage id={account.id} />}</DialogButton>
         <Button onClick={() => call(account.enabled ? 'disable' : 'enable')}>
           {account.enabled ? words.disable : words.enable}
         </Button>
         {!account.enabled && <Button onClick={() => call('remove')}>{words.remove}</Button>}
       </div>
-      <Dialog title={words.change} open={open === 'change'} onClose={close}>
-        <MessageForm account={account} onDone={close} />
-      </Dialog>
-      <Dialog title={words.test} open={open === 'test'} onClose={close}>
-        <TestMessage id={account.id} />
-      </Dialog>
     </li>
   );
 }

@@ -1,11 +1,10 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
@@ -29,7 +28,6 @@ function Merchants(): ReactElement {
   const { canOverMerchants } = useSession();
   const { mode, suspended } = useSearch({ from: '/app/platform' });
   const navigate = useNavigate();
-  const [isAdding, setAdding] = useState(false);
   const query = {
     mode: MODES.find((known) => known === mode),
     suspended: suspended === 'true' ? ('true' as const) : undefined,
@@ -43,9 +41,9 @@ function Merchants(): ReactElement {
     <div className="page">
       <PageHead title={nav.platform}>
         {canOverMerchants('platform:admin') && (
-          <Button tone="primary" onClick={() => setAdding(true)}>
-            {words.add}
-          </Button>
+          <DialogButton label={words.add} tone="primary">
+            {() => <AddMerchant />}
+          </DialogButton>
         )}
       </PageHead>
       <PlatformNumbers />
@@ -73,9 +71,6 @@ function Merchants(): ReactElement {
         </ul>
       </Pages>
       <PlatformHealth />
-      <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
-        <AddMerchant />
-      </Dialog>
     </div>
   );
 }

@@ -3,9 +3,8 @@ import { api, type Receipt } from '../../api/api.js';
 import { useGet } from '../../api/use-get.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
 import { faultAt, Loaded } from '../../ui/states.js';
@@ -18,7 +17,6 @@ const CHANNELS = ['email', 'sms', 'telegram'] as const;
 export function MessagesCard({ receipt: { id } }: { receipt: Receipt }): ReactElement {
   const { messages: words } = useWords();
   const { can } = useSession();
-  const [isOpen, setOpen] = useState(false);
   const query = useGet(['receipt-messages', id], '/v1/receipts/{id}/messages', {
     path: { id },
     query: { limit: 50 },
@@ -28,14 +26,15 @@ export function MessagesCard({ receipt: { id } }: { receipt: Receipt }): ReactEl
   return (
     <Card
       title={words.ofReceipt}
-      actions={can('messages:write') && <Button onClick={() => setOpen(true)}>{words.send}</Button>}
+      actions={
+        can('messages:write') && (
+          <DialogButton label={words.send}>{(close) => <Send id={id} onDone={close} />}</DialogButton>
+        )
+      }
     >
       <Loaded query={query}>
         {({ data }) => (data.length === 0 ? <p className="hint">{words.none}</p> : <MessageList messages={data} />)}
       </Loaded>
-      <Dialog title={words.send} open={isOpen} onClose={() => setOpen(false)}>
-        <Send id={id} onDone={() => setOpen(false)} />
-      </Dialog>
     </Card>
   );
 }

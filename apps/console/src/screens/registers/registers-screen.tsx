@@ -5,7 +5,7 @@ import { formatCount } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Meter, PageHead, Time } from '../../ui/shown.js';
@@ -47,7 +47,6 @@ function Registers(): ReactElement {
   const { can } = useSession();
   const { state, q } = useSearch({ from: '/app/registers' });
   const navigate = useNavigate();
-  const [isAdding, setAdding] = useState(false);
   const { list, rows: devices } = usePages(
     ['devices', 'list', state, q],
     ({ cursor, signal }) => api('get', '/v1/devices', { signal, query: { limit: 50, cursor, q, ...inState(state) } }),
@@ -65,9 +64,9 @@ function Registers(): ReactElement {
           {action.refresh}
         </Button>
         {can('devices:admin') && (
-          <Button tone="primary" onClick={() => setAdding(true)}>
-            {fleet.register.add}
-          </Button>
+          <DialogButton label={fleet.register.add} title={fleet.wizard.title} tone="primary">
+            {(close) => <EnrolmentWizard onDone={close} />}
+          </DialogButton>
         )}
       </PageHead>
       <Views shown="list" />
@@ -94,9 +93,6 @@ function Registers(): ReactElement {
           ))}
         </ul>
       </Pages>
-      <Dialog title={fleet.wizard.title} open={isAdding} onClose={() => setAdding(false)}>
-        <EnrolmentWizard onDone={() => setAdding(false)} />
-      </Dialog>
     </div>
   );
 }

@@ -1,11 +1,10 @@
 import { Link } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import type { Schema } from '../../api/api.js';
 import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
-import { Dialog } from '../../ui/dialog.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { Badge, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loaded, withScope } from '../../ui/states.js';
 import { NewWebhook } from './new-webhook.js';
@@ -15,15 +14,14 @@ export const WebhooksScreen = withScope('webhooks:read', Webhooks);
 function Webhooks(): ReactElement {
   const { nav, hooks } = useWords();
   const { can } = useSession();
-  const [isAdding, setAdding] = useState(false);
   const query = useGet(['webhooks'], '/v1/webhooks', { query: { limit: 100 } });
   return (
     <div className="page">
       <PageHead title={nav.webhooks}>
         {can('webhooks:admin') && (
-          <Button tone="primary" onClick={() => setAdding(true)}>
-            {hooks.add}
-          </Button>
+          <DialogButton label={hooks.add} tone="primary">
+            {(close) => <NewWebhook onDone={close} />}
+          </DialogButton>
         )}
       </PageHead>
       <Loaded query={query}>
@@ -39,9 +37,6 @@ function Webhooks(): ReactElement {
           )
         }
       </Loaded>
-      <Dialog title={hooks.add} open={isAdding} onClose={() => setAdding(false)} isFirm={false}>
-        <NewWebhook onDone={() => setAdding(false)} />
-      </Dialog>
     </div>
   );
 }
