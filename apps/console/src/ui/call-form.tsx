@@ -11,22 +11,35 @@ interface Props {
   label: string;
   tone?: Tone;
   disabled?: boolean;
+  /** Buttons that stand in a row with its own; null: it is alone there. Without a row it is as wide as the form. */
+  beside?: ReactNode;
   children?: ReactNode;
 }
 
 /** A form whose one button makes one call: what was refused stands above the button, which cannot be pressed twice meanwhile. */
-export function CallForm({ call, onSubmit, label, tone = 'primary', disabled = false, children }: Props): ReactElement {
+export function CallForm(props: Props): ReactElement {
+  const { call, onSubmit, label, tone = 'primary', disabled = false, beside, children } = props;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onSubmit();
   };
+  const button = (
+    <Button type="submit" tone={tone} busy={call.isPending} disabled={disabled}>
+      {label}
+    </Button>
+  );
   return (
     <form className="stack" onSubmit={submit}>
       {children}
       <ProblemNote problem={call.error} />
-      <Button type="submit" tone={tone} busy={call.isPending} disabled={disabled}>
-        {label}
-      </Button>
+      {beside === undefined ? (
+        button
+      ) : (
+        <div className="row-actions">
+          {button}
+          {beside}
+        </div>
+      )}
     </form>
   );
 }

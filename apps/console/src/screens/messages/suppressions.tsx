@@ -1,7 +1,8 @@
-import type { FormEvent, ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { More, usePages } from '../../ui/pages.js';
@@ -62,13 +63,9 @@ function Suppress(): ReactElement {
     clear,
     refreshes: [['suppressions']],
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    suppress.mutate();
-  };
   const field = draftFields(draft, change, suppress.error);
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={suppress} onSubmit={() => suppress.mutate()} label={words.suppress} tone="plain" beside={null}>
       <div className="form-row">
         <SelectField
           label={words.channelLabel}
@@ -78,12 +75,6 @@ function Suppress(): ReactElement {
         />
         <TextField label={words.address} required maxLength={254} {...field('address')} />
       </div>
-      <ProblemNote problem={suppress.error} />
-      <div className="row-actions">
-        <Button type="submit" busy={suppress.isPending}>
-          {words.suppress}
-        </Button>
-      </div>
-    </form>
+    </CallForm>
   );
 }

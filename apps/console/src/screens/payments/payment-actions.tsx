@@ -1,15 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextArea } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { faultAt } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { decisionsAbout } from './decisions.js';
 import { PaymentDocument } from './payment-document.js';
@@ -92,14 +93,16 @@ function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    call.mutate();
-  };
   const needsReason = action === 'retry' || action === 'resolve';
   const field = draftFields(draft, change, call.error);
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={call}
+      onSubmit={() => call.mutate()}
+      label={words[action]}
+      tone={action === 'cancel' ? 'danger' : 'primary'}
+      beside={<Button onClick={onDone}>{texts.back}</Button>}
+    >
       {action === 'resolve' && (
         <SelectField
           label={words.outcome}
@@ -110,14 +113,7 @@ function ActionForm({ payment, action, onDone }: FormProps): ReactElement {
         />
       )}
       {needsReason && <TextArea label={words.why} required maxLength={500} {...field('reason')} />}
-      <ProblemNote problem={call.error} />
-      <div className="row-actions">
-        <Button type="submit" tone={action === 'cancel' ? 'danger' : 'primary'} busy={call.isPending}>
-          {words[action]}
-        </Button>
-        <Button onClick={onDone}>{texts.back}</Button>
-      </div>
-    </form>
+    </CallForm>
   );
 }
 

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { everyPage, refreshAfter } from '../../api/every-page.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
-import { Empty, Loaded, ProblemNote } from '../../ui/states.js';
+import { Empty, Loaded } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { RegisterState } from './register-state.js';
@@ -160,26 +160,16 @@ function NewGroup(): ReactElement {
     clear,
     refreshes: [['fleet']],
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   const field = draftFields(draft, change, create.error);
   return (
     <Card title={fleet.groups.add}>
-      <form className="stack" onSubmit={submit}>
+      <CallForm call={create} onSubmit={() => create.mutate()} label={fleet.groups.add} tone="plain" beside={null}>
         <div className="form-row">
           <TextField label={onboarding.code} required maxLength={64} {...field('code')} />
           <TextField label={onboarding.name} required maxLength={128} {...field('name')} />
         </div>
         <p className="hint">{fleet.groups.addHint}</p>
-        <ProblemNote problem={create.error} />
-        <div className="row-actions">
-          <Button type="submit" busy={create.isPending}>
-            {fleet.groups.add}
-          </Button>
-        </div>
-      </form>
+      </CallForm>
     </Card>
   );
 }

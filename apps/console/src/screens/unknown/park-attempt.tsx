@@ -1,11 +1,10 @@
-import type { FormEvent, ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
-import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
-import { ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 
@@ -18,22 +17,12 @@ export function ParkAttempt({ attemptId }: { attemptId: string }): ReactElement 
     () => api('post', '/v1/operator/attempts/{id}/park', { path: { id: attemptId }, body: draft }),
     { clear, refreshes: [['unknown']] },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    park.mutate();
-  };
   if (!can('operator:resolve')) return <p className="hint">{fleet.unknown.open}</p>;
   const field = draftFields(draft, change, park.error);
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={park} onSubmit={() => park.mutate()} label={fleet.unknown.park} tone="plain" beside={null}>
       <p className="hint">{fleet.unknown.open}</p>
       <TextField label={fleet.unknown.reason} required minLength={5} maxLength={500} {...field('reason')} />
-      <ProblemNote problem={park.error} />
-      <div className="row-actions">
-        <Button type="submit" busy={park.isPending}>
-          {fleet.unknown.park}
-        </Button>
-      </div>
-    </form>
+    </CallForm>
   );
 }

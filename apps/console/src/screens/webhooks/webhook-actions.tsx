@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -114,26 +114,20 @@ function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 're
     { refreshes: keysOf(id) },
   );
   const field = draftFields(typed, change, call.error);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    call.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={call}
+      onSubmit={() => call.mutate()}
+      label={hooks[what]}
+      beside={<Button onClick={onDone}>{action.close}</Button>}
+    >
       <p>{what === 'replay' ? hooks.replayText : hooks.recoverText}</p>
       <div className="form-row">
         <TextField label={hooks.from} type="datetime-local" required {...field('from')} />
         <TextField label={hooks.to} type="datetime-local" required {...field('to')} />
       </div>
       {call.data && <p role="status">{hooks.replayed(call.data.deliveries)}</p>}
-      <ProblemNote problem={call.error} />
-      <div className="row-actions">
-        <Button type="submit" tone="primary" busy={call.isPending}>
-          {hooks[what]}
-        </Button>
-        <Button onClick={onDone}>{action.close}</Button>
-      </div>
-    </form>
+    </CallForm>
   );
 }
 
