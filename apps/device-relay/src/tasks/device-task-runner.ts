@@ -46,10 +46,6 @@ export class DeviceTaskRunner {
     private readonly timing: DeviceTaskTiming = DEVICE_TASK_TIMING,
   ) {}
 
-  get runningCount(): number {
-    return this.running.size;
-  }
-
   start(): void {
     this.loops ??= Promise.all([
       this.every(this.timing.pollMs, () => this.poll()),
