@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api/api.js';
 import { useGet } from '../api/use-get.js';
@@ -6,6 +5,7 @@ import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
 import { Badge, Card, Facts, PageHead, Time } from '../ui/shown.js';
 import { Loaded, ProblemNote } from '../ui/states.js';
+import { useChange } from '../ui/use-change.js';
 import { Factors } from './factors.js';
 import { useSession } from './session-context.js';
 
@@ -38,17 +38,10 @@ function rolesText(roles: readonly string[], names: Record<string, string>): str
 /** Where this person is logged in; a session that is not theirs can be ended. */
 function Sessions(): ReactElement {
   const { account } = useWords();
-  const client = useQueryClient();
   const query = useGet(['sessions'], '/v1/sessions', { query: { limit: 100 } });
-  const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: ['sessions'] });
-  const end = useMutation({
-    mutationFn: (id: string) => api('delete', '/v1/sessions/{id}', { path: { id } }),
-    onSuccess: refresh,
-  });
-  const endOthers = useMutation({
-    mutationFn: () => api('post', '/v1/sessions/revoke-others'),
-    onSuccess: refresh,
-  });
+  const after = { refreshes: [['sessions']] };
+  const end = useChange((id: string) => api('delete', '/v1/sessions/{id}', { path: { id } }), after);
+  const endOthers = useChange(() => api('post', '/v1/sessions/revoke-others'), after);
   return (
     <Card
       title={account.sessions}

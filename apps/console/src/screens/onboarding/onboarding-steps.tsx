@@ -10,6 +10,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Empty, faultAt, Loaded } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { nameOf } from '../goods/goods-screen.js';
 import { usePlaces } from '../receipts/use-places.js';
@@ -17,26 +18,19 @@ import { EnrolmentCode, NewRegister } from '../registers/enrolment-wizard.js';
 import { PROGRAM_SCOPES } from './client-secret.js';
 
 /** What a step has made is seen by the wizard and by the lists that offer it. */
+const MADE = [['branches'], ['cashiers'], ['onboarding']];
+
 function useDone(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
-    await client.invalidateQueries({ queryKey: ['branches'] });
-    await client.invalidateQueries({ queryKey: ['cashiers'] });
-    await client.invalidateQueries({ queryKey: ['onboarding'] });
+    for (const queryKey of MADE) await client.invalidateQueries({ queryKey });
   };
 }
 
 export function NewBranch(): ReactElement {
   const { onboarding: words } = useWords();
-  const done = useDone();
   const [draft, change, clear] = useDraft('new-branch', { code: '', name: '', address: '' });
-  const create = useMutation({
-    mutationFn: () => api('post', '/v1/branches', { body: draft }),
-    onSuccess: async () => {
-      clear();
-      await done();
-    },
-  });
+  const create = useChange(() => api('post', '/v1/branches', { body: draft }), { clear, refreshes: MADE });
   const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
@@ -52,23 +46,14 @@ export function NewBranch(): ReactElement {
 export function NewCashier(): ReactElement {
   const { onboarding: words } = useWords();
   const { branches, devices } = usePlaces();
-  const done = useDone();
   const [draft, change, clear] = useDraft('new-cashier', { code: '', name: '', branch: '', device: '' });
-  const create = useMutation({
-    mutationFn: () =>
-      api('post', '/v1/cashiers', {
-        body: {
-          code: draft.code,
-          name: draft.name,
-          branch_id: draft.branch || (branches[0]?.value ?? null),
-          default_device_id: draft.device || null,
-        },
-      }),
-    onSuccess: async () => {
-      clear();
-      await done();
-    },
-  });
+  const body = {
+    code: draft.code,
+    name: draft.name,
+    branch_id: draft.branch || (branches[0]?.value ?? null),
+    default_device_id: draft.device || null,
+  };
+  const create = useChange(() => api('post', '/v1/cashiers', { body }), { clear, refreshes: MADE });
   const field = draftFields(draft, change, create.error);
   return (
     <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>

@@ -10,6 +10,7 @@ import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
 import { ProblemNote } from '../../ui/states.js';
+import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { EnrolmentCode } from './enrolment-wizard.js';
 
@@ -72,13 +73,8 @@ interface ActionProps<Action> {
   onDone: () => void;
 }
 
-function useRefreshed(id: string): () => Promise<void> {
-  const client = useQueryClient();
-  return async () => {
-    await client.invalidateQueries({ queryKey: ['device', id] });
-    await client.invalidateQueries({ queryKey: ['devices'] });
-    await client.invalidateQueries({ queryKey: ['device-z-reports', id] });
-  };
+function keysOf(id: string): string[][] {
+  return [['device', id], ['devices'], ['device-z-reports', id]];
 }
 
 /** A call to the register may take longer than a request waits: it is followed until it is done. */
@@ -112,8 +108,13 @@ async function untilDone(id: string, first: Schema<'CallView'>): Promise<void> {
 
 function Confirmed({ device, action, onDone }: ActionProps<Plain | Called>): ReactElement {
   const { fleet, action: texts } = useWords();
-  const refresh = useRefreshed(device.id);
-  const call = useMutation({ mutationFn: () => run(action, device.id), onSettled: refresh });
+  const client = useQueryClient();
+  const call = useMutation({
+    mutationFn: () => run(action, device.id),
+    onSettled: async () => {
+      for (const queryKey of keysOf(device.id)) await client.invalidateQueries({ queryKey });
+    },
+  });
   const sure = sureText(action, fleet.action);
   return (
     <div className="stack">
@@ -142,20 +143,15 @@ function sureText(action: string, { sure }: Words['fleet']['action']): string | 
 
 function WithReason({ device, action, onDone }: ActionProps<Reasoned>): ReactElement {
   const { fleet } = useWords();
-  const refresh = useRefreshed(device.id);
   const [draft, change, clear] = useDraft(`${action}:${device.id}`, { reason: '' });
   const given = { path: { id: device.id }, body: draft };
-  const call = useMutation({
-    mutationFn: () =>
+  const call = useChange(
+    () =>
       action === 'adopt'
         ? api('post', '/v1/operator/devices/{id}/adopt', given)
         : api('post', '/v1/operator/devices/{id}/unblock', given),
-    onSuccess: async () => {
-      clear();
-      await refresh();
-      onDone();
-    },
-  });
+    { clear, refreshes: keysOf(device.id), onDone },
+  );
   const field = draftFields(draft, change, call.error);
   return (
     <CallForm call={call} onSubmit={() => call.mutate()} label={fleet.action[action]} tone="danger">
