@@ -4,8 +4,8 @@ import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
 import { CheckField, TextArea } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { listOf } from '../../ui/typed-list.js';
 import { useChange } from '../../ui/use-change.js';
-import { networksOf } from './networks.js';
 
 interface Props {
   client: Schema<'ClientView'>;
@@ -20,7 +20,7 @@ export function AllowList({ client: { id, ip_policy: policy, allowed_cidrs: cidr
   const save = useChange(
     () => {
       const body = isListed
-        ? { ip_policy: 'listed' as const, allowed_cidrs: networksOf(text) }
+        ? { ip_policy: 'listed' as const, allowed_cidrs: listOf(text) }
         : { ip_policy: 'any' as const };
       return api('patch', '/v1/clients/{id}', { path: { id }, body });
     },

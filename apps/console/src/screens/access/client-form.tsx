@@ -7,10 +7,10 @@ import { changedFields } from '../../ui/changed-fields.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, ChoiceField, SelectField, TextArea, TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { listOf } from '../../ui/typed-list.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { ClientSecret } from '../onboarding/client-secret.js';
-import { networksOf } from './networks.js';
 
 type Client = Schema<'ClientView'>;
 type Body = Schema<'ClientBody'>;
@@ -55,7 +55,7 @@ function bodyOf({ name, scopes, isListed, networks, needsKey, signing, methods }
   return {
     name,
     scopes: scopes as Scope[],
-    ...(isListed ? { ip_policy: 'listed', allowed_cidrs: networksOf(networks) } : { ip_policy: 'any' }),
+    ...(isListed ? { ip_policy: 'listed', allowed_cidrs: listOf(networks) } : { ip_policy: 'any' }),
     require_idempotency_key: needsKey,
     signing_policy: signing,
     token_endpoint_auth_methods: methods as Method[],

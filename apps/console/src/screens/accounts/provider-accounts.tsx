@@ -9,6 +9,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, withScope } from '../../ui/states.js';
+import { listOf } from '../../ui/typed-list.js';
 import { useChange } from '../../ui/use-change.js';
 import { AccountForm, AccountList, type GivenAccount } from './account-list.js';
 import { PROVIDERS } from './providers.js';
@@ -88,17 +89,13 @@ function HealthBadge({ account }: { account: Account }): ReactElement {
   return isDown(account) ? <Badge tone="bad">{words.down}</Badge> : <Badge tone="good">{words.active}</Badge>;
 }
 
-function networksOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((network) => network !== '');
-}
-
 function ProviderForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
   const { providerAccounts: words } = useWords();
   const [shown] = useState(account?.sources.join(', ') ?? '');
   const [sources, setSources] = useState(shown);
   const save = useChange(
     ({ provider, ...given }: GivenAccount<Provider>) => {
-      const body = { ...given, ...((account === null || sources !== shown) && { sources: networksOf(sources) }) };
+      const body = { ...given, ...((account === null || sources !== shown) && { sources: listOf(sources) }) };
       return account === null
         ? api('post', '/v1/provider-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/provider-accounts/{id}', { path: { id: account.id }, body });

@@ -1,5 +1,6 @@
 import type { Schema } from '../../api/api.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
+import { listOf } from '../../ui/typed-list.js';
 
 export type Provider = Schema<'ProviderRuleBody'>['provider'];
 
@@ -48,7 +49,7 @@ export function ruleOf(draft: RuleDraft): { rule: Schema<'ProviderRuleBody'> } |
     if (value === null) return { wrong: field };
     rule[FIELD_OF[field]] = value;
   }
-  const cards = draft.cards.split(/[\s,]+/).filter((digits) => digits !== '');
+  const cards = listOf(draft.cards);
   if (cards.length > 0) rule.card_ranges = cards;
   return { rule };
 }

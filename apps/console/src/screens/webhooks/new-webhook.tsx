@@ -5,6 +5,7 @@ import { CallForm } from '../../ui/call-form.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextField } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { listOf } from '../../ui/typed-list.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { ShownSecret } from './shown-secret.js';
@@ -17,7 +18,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
       api('post', '/v1/webhooks', {
         body: {
           url: draft.url,
-          events: eventsOf(draft.events),
+          events: listOf(draft.events),
           description: draft.description,
           batch_size: Number(draft.batch),
         },
@@ -42,8 +43,4 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
       <TextField label={hooks.batch} type="number" min={1} max={100} {...field('batch', '/batch_size')} />
     </CallForm>
   );
-}
-
-export function eventsOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((type) => type !== '');
 }
