@@ -44,10 +44,6 @@ export class Reach {
     }
   }
 
-  device(id: string): FleetDevice | undefined {
-    return this.devices.get(id);
-  }
-
   /**
    * Registers that may have it and would not say so by themselves. Its own one is among them only where it knows no keys, or
    * was exchanged: with a key it answers the sending itself. None: nothing has to be asked. More than `MOST_REGISTERS`: not all of them.
