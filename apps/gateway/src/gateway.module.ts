@@ -60,6 +60,12 @@ export class GatewayModule implements OnModuleInit, OnApplicationShutdown {
               name: 'accepting',
               check: () => upOrThrow(accepting.oldestMs < STUCK_MS, 'receipts wait too long to be written'),
             },
+            {
+              // Shown only: all gateways are alike here, and none at all is less than one that reads and says when to come again.
+              name: 'writes',
+              optional: true,
+              check: () => upOrThrow(!accepting.isWriteRefused, 'the database refuses to write'),
+            },
             { name: 'notices', check: () => upOrThrow(settled.isListening, 'no connection for notices') },
             // Without it receipts are accepted and dispatched all the same, only later: no reason to take us away.
             {

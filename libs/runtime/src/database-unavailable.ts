@@ -22,6 +22,11 @@ export function isShareBusy(error: unknown): boolean {
   return search(error, ({ name }) => name === SHARE_BUSY, 0);
 }
 
+/** Whether the database is there and takes no writes: its disk is full (53100), or it is in read-only (25006). */
+export function isWriteRefused(error: unknown): boolean {
+  return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => UNWRITABLE.has(each)), 0);
+}
+
 /** Whether a statement was taken back because another session holds what it needs (55P03), or waited for it (40P01): again later. */
 export function isDatabaseBusy(error: unknown): boolean {
   return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => BUSY.has(each)), 0);
@@ -60,6 +65,7 @@ const NETWORK_CODES = new Set([
 ]);
 /** 08 connection, 53 insufficient resources, 58 its disk or system fails, 57P01–57P05 shutdown, start and idle session, 57014 statement timeout, 25P03 and 25P04 idle or long transaction, 25006 standby. */
 const SQLSTATE = /^(08\w{3}|53\w{3}|58\w{3}|57P0[1-5]|57014|25P0[34]|25006)$/;
+const UNWRITABLE: ReadonlySet<unknown> = new Set(['53100', '25006']);
 const BUSY: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 /** Block and item of a row version. */
 const TUPLE = /\(\d+,\d+\)/;

@@ -6,6 +6,7 @@ export {
   isNotSent,
   isShareBusy,
   isShareSpent,
+  isWriteRefused,
   isRowContended,
 } from './database-unavailable.js';
 export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';

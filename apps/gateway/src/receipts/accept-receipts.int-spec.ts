@@ -37,6 +37,24 @@ test('a receipt is stored with its place and its event', async () => {
   expect(events).toEqual([{ type: 'receipt.accepted', subject_id: row.id }]);
 });
 
+test('that the database refuses to write is known until it writes again', async () => {
+  const readOnly = new PrismaService({
+    ...{
+      url: `${database.url}${database.url.includes('?') ? '&' : '?'}options=-c%20default_transaction_read_only%3Don`,
+    },
+    ...{ poolSize: 1, applicationName: 'read-only', lockTimeoutMs: 400 },
+  });
+  const receipts = new ReceiptRepository(readOnly);
+  const refused = new AcceptReceipts(receipts, { settleMs: 100 });
+  expect(refused.isWriteRefused).toBe(false);
+  await expect(refused.accept(newRow({ idempotencyKey: 'refused' }))).rejects.toMatchObject({ code: '25006' });
+  expect(refused.isWriteRefused).toBe(true);
+  await readOnly.$executeRaw`SET default_transaction_read_only = off`;
+  await refused.accept(newRow({ idempotencyKey: 'refused' }));
+  expect(refused.isWriteRefused).toBe(false);
+  await readOnly.$disconnect();
+});
+
 test('2 000 at once with repeated keys and other bodies: every caller gets its own right answer', async () => {
   const rows = Array.from({ length: 2_000 }, (_, index) => {
     // Every tenth repeats the key before it; half of those with another body.

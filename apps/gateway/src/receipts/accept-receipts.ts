@@ -9,6 +9,7 @@ import {
   isDatabaseUnavailable,
   isNotSent,
   isRowContended,
+  isWriteRefused,
   startSpan,
   type Span,
 } from '#runtime';
@@ -52,6 +53,8 @@ const MAX_WAITING = 5_000;
 /** A receipt that has waited so long without leaving is refused: its caller is about to give up. */
 const MAX_WAIT_MS = 5_000;
 const SETTLE_MS = 6_000;
+/** After so long without a further refusal nothing is said of writing: no receipt has come. */
+const REFUSED_MS = 60_000;
 /** Rows written alone at the same time after a group failed. */
 const ALONE_AT_ONCE = 4;
 /** Before a group whose connection died is written again with the same ids. */
@@ -72,6 +75,8 @@ const RECONNECT_PAUSE_MS = 150;
 export class AcceptReceipts {
   /** Since the program began: refused because too many waited, left out because their callers had gone, answered as unclear. */
   readonly counts = { refused: 0, dropped: 0, unclear: 0 };
+  /** When the database last refused to write; null: it has written since, or never refused. */
+  private refusedMs: number | null = null;
   private readonly waiting: Waiting[] = [];
   /** When the statements began whose rows are not decided: under way, or repeated since. */
   private readonly underWay = new Set<{ sinceMs: number }>();
@@ -91,6 +96,11 @@ export class AcceptReceipts {
   /** Receipts that wait for their turn. */
   get waitingCount(): number {
     return this.waiting.length;
+  }
+
+  /** The database is there and takes no writes (a full disk, read-only), as the last minute has shown. */
+  get isWriteRefused(): boolean {
+    return this.refusedMs !== null && performance.now() - this.refusedMs < REFUSED_MS;
   }
 
   /** For how long the oldest has waited or been written that is not decided, milliseconds. */
@@ -192,6 +202,7 @@ export class AcceptReceipts {
     let open = group;
     try {
       const inserted = await this.receipts.insertGroup(group.map((each) => each.row));
+      this.refusedMs = null;
       open = group.filter(({ row, resolve }) => {
         const createdAt = inserted.get(row.id);
         if (createdAt) resolve({ kind: 'accepted', id: row.id, createdAt });
@@ -202,6 +213,7 @@ export class AcceptReceipts {
       for (const { row, resolve } of open) resolve(judgeConflict(row, stored));
       return null;
     } catch (error) {
+      if (isWriteRefused(error)) this.refusedMs = performance.now();
       return { rows: open, error };
     }
   }
