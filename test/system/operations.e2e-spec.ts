@@ -55,7 +55,7 @@ test('/healthz and /readyz of gateway and relay', async () => {
     expect([ready.http, ready.status]).toEqual([200, 'ready']);
   }
   const [gateway, relay] = await Promise.all(urls.map(readiness));
-  expect(Object.keys(gateway?.checks ?? {}).sort()).toEqual(['accepting', 'database', 'notices', 'queue']);
+  expect(Object.keys(gateway?.checks ?? {}).sort()).toEqual(['accepting', 'database', 'notices', 'queue', 'writes']);
   expect(Object.keys(relay?.checks ?? {}).sort()).toEqual(['database', 'lane_locks', 'queue']);
 });
 
