@@ -36,7 +36,7 @@ const throughProvider = (): Promise<FoundUser> =>
     {
       ...{ issuer: 'https://provider.test', subject: 'director', idToken: 'x', sid: null, isFresh: true },
       claims: { email: ADDRESS, email_verified: true, groups: ['it'] },
-    } as Parameters<OidcUsers['resolve']>[0],
+    },
     null,
     { merchantId: 'platform', address: null, requestId: 'r' },
   );
