@@ -7,11 +7,15 @@ import { PROGRAM_FLAGS } from '../../scripts/lib/program-flags.mjs';
 /** The tests and the benches run in the project's root, from the sources or compiled. */
 const ROOT = process.cwd();
 const KEPT_OUTPUT = 20_000;
+/** How long a program that says nothing is not asked whether it is ready. */
+const SILENT_MS = 500;
+const PAUSE_MS = 50;
 
 /** A program of ours as its own process, from `dist/`, as production runs it. @param root of a checkout: another release's programs */
 export class Program {
   private child: ChildProcess | null = null;
   private output: string[] = [];
+  private timesHeard = 0;
 
   constructor(
     readonly name: string,
@@ -34,6 +38,7 @@ export class Program {
     });
     this.child = child;
     const keep = (chunk: Buffer): void => {
+      this.timesHeard += 1;
       this.output.push(chunk.toString());
       if (this.output.length > KEPT_OUTPUT) this.output = this.output.slice(-KEPT_OUTPUT);
     };
@@ -83,11 +88,22 @@ export class Program {
   private async becomesReady(): Promise<void> {
     const deadline = Date.now() + 120_000;
     while (Date.now() < deadline) {
-      if (!this.isRunning) throw new Error(`${this.name} ended while starting:\n${this.lastWords}`);
+      const heard = this.timesHeard;
       if (await isOk(this.readyUrl)) return;
-      await delay(50);
+      await this.saysMoreThan(heard);
+      if (!this.isRunning) throw new Error(`${this.name} ended while starting:\n${this.lastWords}`);
     }
     throw new Error(`${this.name} did not become ready:\n${this.lastWords}`);
+  }
+
+  /**
+   * Each says so when it is ready. To ask in vain costs milliseconds of processor time, which the programs that start need
+   * (docs/adr/0208-waiting-for-a-program.md).
+   */
+  private async saysMoreThan(heard: number): Promise<void> {
+    const end = performance.now() + SILENT_MS;
+    do await delay(PAUSE_MS);
+    while (this.timesHeard === heard && this.isRunning && performance.now() < end);
   }
 }
 
