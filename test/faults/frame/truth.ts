@@ -146,7 +146,7 @@ export async function lanesFinish(
         system.database,
         `SELECT d.state || coalesce(': ' || d.state_reason, '') AS device, l.due_reason AS reason, count(*)::int AS waiting
            FROM receipts r JOIN devices d ON d.id = r.device_id JOIN lanes l ON l.device_id = d.id
-          WHERE r.status IN ('accepted', 'sending') AND r.device_id = ANY($1)
+          WHERE r.status IN ('accepted', 'sending') AND r.device_id IN (SELECT unnest($1::text[]))
             AND r.created_at < coalesce($2::timestamptz, 'infinity') GROUP BY 1, 2`,
         [devices, before ?? null],
       ).catch(() => [{ device: 'the database is away', reason: null, waiting: -1 }]),
