@@ -38,6 +38,9 @@ const confirm = (transId: string) =>
 const reverse = (transId: string) => call('reverse', { transId });
 const status = (transId: string) => call('status', { transId });
 const said = ({ status: http, body }: Answer): unknown => (http === 200 ? body['status'] : body['errorCode']);
+/** On a slow machine one call waits too long for another, has done nothing, and is asked to come again. */
+const answered = (ask: () => Promise<Answer>): Promise<Answer> =>
+  until('an answer', ask, ({ status: http }) => http !== 503);
 
 describe('Merchant API', () => {
   beforeAll(() => fixture.choose('uzum', { page: 'merchant', fiscal_mode: 'gateway' }));
@@ -77,14 +80,12 @@ describe('Merchant API', () => {
 
   it('two creates of one order at the same moment: one takes it', async () => {
     const id = await opened();
-    // On a slow machine one waits too long for another, and is asked to come again.
-    const answered = (transId: string) =>
-      until(
-        'an answer',
-        () => create(id, transId),
-        (answer) => answer.status !== 503,
-      );
-    const answers = await Promise.all(Array.from({ length: 6 }, () => answered(randomUUID())));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => {
+        const transId = randomUUID();
+        return answered(() => create(id, transId));
+      }),
+    );
     expect(answers.map(said).sort()).toEqual(['10009', '10009', '10009', '10009', '10009', 'CREATED']);
   });
 
@@ -105,10 +106,8 @@ describe('Merchant API', () => {
     await create(id, transId);
     await confirm(transId);
     const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
-    const answers = await Promise.all([reverse(transId), reverse(transId), reverse(transId)]);
-    // One that was too slow is not answered (503), whether it reversed or not: Uzum asks again.
-    const words = answers.filter((answer) => answer.status !== 503).map(said);
-    expect(words.filter((word) => word !== '10018')).toEqual(words.includes('REVERSED') ? ['REVERSED'] : []);
+    const answers = await Promise.all(Array.from({ length: 3 }, () => answered(() => reverse(transId))));
+    expect(answers.map(said).sort()).toEqual(['10018', '10018', 'REVERSED']);
     expect((await status(transId)).body).toMatchObject({ status: 'REVERSED' });
     await fixture.until(id, { status: 'refunded' });
     await fixture.untilRefunded(receipt.id);
