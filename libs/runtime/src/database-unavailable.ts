@@ -24,12 +24,12 @@ export function isShareBusy(error: unknown): boolean {
 
 /** Whether the database is there and takes no writes: its disk is full (53100), or it is in read-only (25006). */
 export function isWriteRefused(error: unknown): boolean {
-  return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => UNWRITABLE.has(each)), 0);
+  return hasCode(error, UNWRITABLE);
 }
 
 /** Whether a statement was taken back because another session holds what it needs (55P03), or waited for it (40P01): again later. */
 export function isDatabaseBusy(error: unknown): boolean {
-  return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => BUSY.has(each)), 0);
+  return hasCode(error, BUSY);
 }
 
 /**
@@ -40,6 +40,10 @@ export function isDatabaseBusy(error: unknown): boolean {
 export function isRowContended(error: unknown, table: string): boolean {
   const isRow = ({ where }: Shape): boolean => typeof where === 'string' && TUPLE.test(where) && where.includes(table);
   return isDatabaseBusy(error) && search(error, isRow, 0);
+}
+
+function hasCode(error: unknown, codes: ReadonlySet<unknown>): boolean {
+  return search(error, ({ code, originalCode }) => codes.has(code) || codes.has(originalCode), 0);
 }
 
 /** Classes of `libs/database`, known by name: without a connection, and with one that is lost. */

@@ -18,8 +18,9 @@ import { errorBody, httpStatusOf, refusedByModule, type Refusal } from '#fiscal-
 export const APP_NAME = 'Fiscal cash register';
 export const APP_VERSION = '1.0.2';
 const MODULE_TYPE = 1;
-/** Of one document of the journal. */
-const JOURNAL_PATH = /^\/receipts\/[1-9]\d{0,14}$/;
+/** Of a document of the journal. */
+const RECEIPT_SEQ = /^[1-9]\d{0,14}$/;
+const RECEIPTS = '/receipts/';
 
 const METHODS_BY_PATH: ReadonlyMap<string, string> = new Map([
   ...['/status', '/fm/info', '/business', '/branch'].map((path) => [path, 'GET'] as const),
@@ -33,7 +34,8 @@ export function methodsOf(path: string, { settings }: Register): string | undefi
   const known = METHODS_BY_PATH.get(path);
   if (!settings.REGISTER_EXTENSIONS) return known;
   if (path === '/receipts') return 'GET, POST';
-  return known ?? (JOURNAL_PATH.test(path) ? 'GET' : undefined);
+  const isDocument = path.startsWith(RECEIPTS) && RECEIPT_SEQ.test(path.slice(RECEIPTS.length));
+  return known ?? (isDocument ? 'GET' : undefined);
 }
 
 export function addRoutes(server: FastifyInstance, register: Register): void {
@@ -74,7 +76,7 @@ function addReceiptRoutes(server: FastifyInstance, register: Register): void {
   server.get('/receipts/send-unsent', (_request, reply) => reply.callNotFound());
   server.get<{ Params: { receiptSeq: string } }>('/receipts/:receiptSeq', (request, reply) => {
     const { receiptSeq } = request.params;
-    const entry = /^[1-9]\d{0,14}$/.test(receiptSeq) ? journal.findBySeq(Number(receiptSeq)) : null;
+    const entry = RECEIPT_SEQ.test(receiptSeq) ? journal.findBySeq(Number(receiptSeq)) : null;
     return entry ? receipts.journalResponse(entry) : answer(reply, NOT_IN_JOURNAL);
   });
 }

@@ -13,13 +13,13 @@ import {
   DAYS,
   dayName,
   dayStart,
+  MAX_UNDER_WAY,
   MAX_WAITING,
   overviewDay,
   overviewSums,
   placesOf,
   type DaySums,
 } from './receipt-sums.js';
-import { MAX_UNDER_WAY } from './receipt-sums.js';
 import { shared } from './shared-reading.js';
 
 /** Days that are over change only when an unknown receipt is decided. */
