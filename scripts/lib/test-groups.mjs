@@ -89,7 +89,8 @@ export const GROUPS = [
  * @param {Name[]} names
  * @returns {Promise<Record<Name, Counts>>}
  */
-export function runTests(names) {
+export async function runTests(names) {
+  await ensureGenerated();
   const isUnit = names.every((name) => name === 'unit');
   return isUnit ? runJest(names, WORKERS) : withDatabase(() => runJest(names, WORKERS));
 }
@@ -162,7 +163,7 @@ function command(what, script, args) {
 /** @type {Promise<void> | undefined} */
 let generating;
 
-/** Both rows of groups ask. */
+/** Each group may be run alone, in a fresh clone. */
 function ensureGenerated() {
   generating ??= isGenerated() ? Promise.resolve() : generate();
   return generating;
