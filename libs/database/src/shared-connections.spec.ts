@@ -87,6 +87,24 @@ test('an address whose part waits in vain for a connection was refused before it
   for (const release of held) release();
 });
 
+test('what has begun goes on before what is to begin', async () => {
+  const connections = shared();
+  const begun = { name: 'a', hasBegun: false };
+  (await connections.take(begun))();
+  const held = await Promise.all(Array.from({ length: 5 }, () => connections.take({ name: 'a', hasBegun: false })));
+  const order: string[] = [];
+  const turn = async (which: string, call: { name: string; hasBegun: boolean }): Promise<void> => {
+    const release = await connections.take(call);
+    order.push(which);
+    release();
+  };
+  const turns = [turn('is to begin', { name: 'a', hasBegun: false }), turn('has begun', begun)];
+  for (const release of held.splice(0, 1)) release();
+  await Promise.all(turns);
+  expect(order).toEqual(['has begun', 'is to begin']);
+  for (const release of held) release();
+});
+
 test.each([
   ['reads: nothing was done', true, ShareSpent],
   ['may have written', false, ShareBusy],

@@ -46,7 +46,7 @@ interface RegisterRow {
 const KEPT_DOCUMENTS = 500;
 /** How long it is known what was forced on a receipt. */
 const FORCED_DAYS = 7;
-const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
+const TRANSACTION = { timeout: 10_000 };
 
 /** Rows of the emulated registers. They are in the database, so that any relay goes on where another stopped. */
 export class EmulatedStore {

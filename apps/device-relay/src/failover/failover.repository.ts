@@ -10,7 +10,7 @@ const BATCH = 200;
 const COUNTED = 10_000;
 
 /** A busy pool must not fail it: no caller waits for it, only receipts. */
-const TRANSACTION_MS = { maxWait: 10_000, timeout: 15_000 };
+const TRANSACTION_MS = { timeout: 15_000 };
 
 type Tx = Prisma.TransactionClient;
 

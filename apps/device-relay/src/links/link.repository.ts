@@ -36,7 +36,7 @@ interface Standing {
   is_code_good: boolean;
 }
 
-const TRANSACTION = { timeout: 10_000, maxWait: 5_000, isolationLevel: 'ReadCommitted' } as const;
+const TRANSACTION = { timeout: 10_000, isolationLevel: 'ReadCommitted' } as const;
 
 /** Keys, codes and presence of links. Who holds a link is decided here, by the epoch, and nowhere else. */
 export class LinkRepository {

@@ -28,7 +28,6 @@ export interface Unchanged<T> {
 /** Longer than any change of this kind holds its rows; a person waits, not a till. */
 const LOCK_TIMEOUT = '5s';
 const TRANSACTION_TIMEOUT_MS = 10_000;
-const MAX_WAIT_MS = 5_000;
 
 /** A change by a person and its record in the audit trail, in one transaction: both happen or neither does. */
 @Injectable()
@@ -55,7 +54,7 @@ export class AuditedChange {
           if (changed.action !== null) await this.append(tx, caller, changed);
           return result;
         },
-        { timeout: timeoutMs, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
+        { timeout: timeoutMs, isolationLevel: 'ReadCommitted' },
       );
     } catch (error) {
       if (!isDatabaseBusy(error)) throw error;

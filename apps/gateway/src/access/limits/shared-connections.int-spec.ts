@@ -63,17 +63,16 @@ test('one merchant floods with changes that hang on its trail: half the connecti
   const flood = Array.from({ length: 60 }, (_, index) => add(flooder, `flood-${index}`));
   await until('its share hangs', hanging('advisory'), (count) => count >= OF_ONE);
   expect([await read(other), await add(other, 'calm'), await read(other)]).toEqual([200, 201, 200]);
-  expect(await hanging('advisory')()).toBe(OF_ONE);
+  expect(await hanging('advisory')()).toBeLessThanOrEqual(OF_ONE);
   await holder.query('ROLLBACK');
   const answers = await Promise.all(flood);
   expect([201, 429, 503]).toEqual(expect.arrayContaining([...new Set(answers)]));
   expect(await add(flooder, 'after-the-flood')).toBe(201);
 });
 
-test('a burst of changes of one merchant is carried out: what has begun goes on before what is to begin', async () => {
+test('a burst of changes of one merchant is carried out, as long as the pool waits for a connection', async () => {
   const answers = await Promise.all(Array.from({ length: 150 }, (_, index) => add(other, `burst-${index}`)));
-  expect(answers.filter((answer) => answer === 201).length).toBeGreaterThan(100);
-  expect([201, 429]).toEqual(expect.arrayContaining([...new Set(answers)]));
+  expect(new Set(answers)).toEqual(new Set([201]));
 });
 
 test('pages that anyone may open take an address’s part of their share, and none of a merchant’s', async () => {
@@ -91,7 +90,7 @@ test('pages that anyone may open take an address’s part of their share, and no
   const flood = Array.from({ length: 40 }, open);
   await until('its share hangs', hanging('relation'), (count) => count >= OF_ADDRESS);
   expect([await read(other), await read(other)]).toEqual([200, 200]);
-  expect(await hanging('relation')()).toBe(OF_ADDRESS);
+  expect(await hanging('relation')()).toBeLessThanOrEqual(OF_ADDRESS);
   await holder.query('ROLLBACK');
   expect([404, 429, 503]).toEqual(expect.arrayContaining([...new Set(await Promise.all(flood))]));
 });

@@ -49,7 +49,7 @@ export class ApplyVersion {
         await tx.$executeRaw`DELETE FROM classifier_drafts WHERE import_id = ${run.id}`;
         return result;
       },
-      { timeout: TIMEOUT_MS, maxWait: 10_000 },
+      { timeout: TIMEOUT_MS },
     );
     await this.notices.publish(ALL_MERCHANTS);
     return applied;

@@ -99,7 +99,6 @@ export class GoBack {
   private async switchTo(run: ImportRun, operator: Operator, request: BackRequest): Promise<BackOutcome> {
     const outcome = await this.prisma.$transaction((tx) => this.write(tx, run, operator, request), {
       timeout: TIMEOUT_MS,
-      maxWait: 10_000,
     });
     await this.notices.publish(ALL_MERCHANTS);
     return outcome;

@@ -18,7 +18,7 @@ export const TEST_EVENT = 'webhook.test';
 /** Events that a round reads, shared out evenly among its merchants: a long backlog takes no more than its share. */
 const EVENTS_AT_ONCE = 2_000;
 const EVENTS_OF_MERCHANT = 1_000;
-const TRANSACTION = { timeout: 15_000, maxWait: 5_000, isolationLevel: 'ReadCommitted' } as const;
+const TRANSACTION = { timeout: 15_000, isolationLevel: 'ReadCommitted' } as const;
 
 interface PlannedEvent {
   merchant_id: string;

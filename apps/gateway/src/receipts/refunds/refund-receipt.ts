@@ -52,7 +52,6 @@ interface Around {
 }
 
 const TRANSACTION_TIMEOUT_MS = 10_000;
-const MAX_WAIT_MS = 5_000;
 /** Before a refund whose connection died is written again with the same id. */
 const RECONNECT_PAUSE_MS = 150;
 
@@ -130,7 +129,6 @@ export class RefundReceipt {
     if (command.isCallerGone?.() === true) throw callerGone();
     return this.prisma.$transaction((tx) => this.writeLocked(tx, command, { identity, around }), {
       timeout: TRANSACTION_TIMEOUT_MS,
-      maxWait: MAX_WAIT_MS,
       isolationLevel: 'ReadCommitted',
     });
   }
