@@ -10,7 +10,7 @@ import {
 } from '#payments';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { NO_INSTRUMENT, readerOf, type ProviderWay } from './kit/provider-kit.js';
-import { exchange, KitSimulator, TIMEOUT_MS } from './kit/simulator.js';
+import { KitSimulator, TIMEOUT_MS } from './kit/simulator.js';
 import { WAYS } from './kit/ways.js';
 
 const SUM = 150_050;
@@ -40,7 +40,7 @@ interface Begun {
 }
 
 function clientOf(way: ProviderWay, url = simulator.url): PaymentProvider {
-  return DEFINITIONS[way.provider].client(readerOf(way, url), exchange);
+  return DEFINITIONS[way.provider].client(readerOf(way, url), simulator.exchange);
 }
 
 function capabilitiesOf(way: ProviderWay): ProviderCapabilities {
