@@ -13,6 +13,7 @@ import {
   NO_DIGEST,
   NO_SUMS,
   parseDocument,
+  partOfSale,
   refusal,
   signOf,
   zReportPayload,
@@ -169,12 +170,16 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     document: port.FiscalDocument,
     record: (registration: port.Registration) => void,
   ): Promise<port.RegisterOutcome> {
+    let counted = document;
     return this.operate(
-      () => this.refusalOf(document),
+      () => {
+        counted = this.asPart(document);
+        return this.refusalOf(counted);
+      },
       (timeMs) => {
-        const registration = this.sign(document, timeMs);
-        const state = this.stateAfter(document, registration);
-        const shift = shiftAfter(this.openShiftOrThrow(), document);
+        const registration = this.sign(counted, timeMs);
+        const state = this.stateAfter(counted, registration);
+        const shift = shiftAfter(this.openShiftOrThrow(), counted);
         // One transaction: a crash before COMMIT leaves no trace of the number, a crash after it leaves all of it.
         this.commit(() => {
           this.store.writeState(state);
@@ -335,6 +340,19 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     if (paymentGap({ cashTiyin, cardTiyin }, totals) <= BigInt(tolerance)) return null;
     const totalTiyin = totals.reduce((sum, total) => sum + total, 0);
     return refusal('payment_mismatch', { paidTiyin: cashTiyin + cardTiyin, totalTiyin, toleranceTiyin: tolerance });
+  }
+
+  /** A refund of a sale of this module, with the VAT that is left for it. */
+  private asPart(document: port.FiscalDocument): port.FiscalDocument {
+    const { refundInfo } = document;
+    if (refundInfo?.terminalId !== this.terminalId) return document;
+    const sale = this.options.journal.findBySeq(refundInfo.receiptSeq);
+    if (!sale) return document;
+    const earlier = this.options.journal
+      .refundsOf(refundInfo.receiptSeq)
+      .map(({ payload }) => parseDocument(payload))
+      .filter(({ refund_info: of }) => of?.terminalId === this.terminalId);
+    return partOfSale(document, parseDocument(sale.payload), earlier);
   }
 
   /** Only a receipt of this module can be compared; another terminal's is taken on trust. */

@@ -41,6 +41,11 @@ CREATE TABLE unsent_documents (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL
 CREATE TABLE unsent_z_reports (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL) STRICT;
 `;
 
+/** The sale that a document refunds, as it stands in its payload: `NULL` of a payload that was damaged, which the chain check reports. */
+export const REFUNDED_SEQ = `(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.refund_info.receiptSeq') END)`;
+/** An index changes nothing of what is stored: programs of before keep it up, and go on with the folder. */
+const INDEXES = `CREATE INDEX IF NOT EXISTS documents_refunds ON documents (${REFUNDED_SEQ}) WHERE ${REFUNDED_SEQ} IS NOT NULL`;
+
 /**
  * Opens (or makes) the register's database in its data folder. The lock is exclusive for the life of the process: two
  * registers on one folder would each count their own next sequence number.
@@ -82,6 +87,7 @@ function migrate(db: Sqlite, folder: string): void {
     throw new DataFolderError(`The data folder ${folder} was written by a newer version of this program.`);
   }
   if (version === 0) inTransaction(db, () => db.exec(`${SCHEMA} PRAGMA user_version = ${String(SCHEMA_VERSION)};`));
+  db.exec(INDEXES);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Registration } from '#fiscal-module';
-import type { Sqlite } from './database.js';
+import { REFUNDED_SEQ, type Sqlite } from './database.js';
 
 /** A registered document as the journal keeps it. `payload` is the canonical JSON that the digest covers. */
 export interface JournalEntry {
@@ -35,11 +35,13 @@ export class Journal {
   private readonly insert;
   private readonly bySeq;
   private readonly byKey;
+  private readonly ofSale;
 
   constructor(private readonly db: Sqlite) {
     this.insert = db.prepare('INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.bySeq = db.prepare(`SELECT ${COLUMNS} FROM documents WHERE seq = ?`);
     this.byKey = db.prepare(`SELECT ${COLUMNS} FROM documents WHERE idempotency_key = ?`);
+    this.ofSale = db.prepare(`SELECT ${COLUMNS} FROM documents WHERE ${REFUNDED_SEQ} = ? ORDER BY seq`);
   }
 
   append(registration: Registration, mark: RequestMark): void {
@@ -53,6 +55,11 @@ export class Journal {
 
   findByKey(key: string): JournalEntry | null {
     return toEntry(this.byKey.get(key) as Row | undefined);
+  }
+
+  /** Refunds that name this sequence number, of whatever terminal. */
+  refundsOf(seq: number): JournalEntry[] {
+    return (this.ofSale.all(seq) as Row[]).map((row) => toEntry(row)).filter((entry) => entry !== null);
   }
 
   /** All documents in order, read as they are consumed. */

@@ -75,7 +75,7 @@ export function register(
   const { shift } = state;
   if (shift?.closedMs !== null) return refusal('shift_not_open');
   if (shift.documents >= SHIFT_DOCUMENT_LIMIT) return refusal('shift_full');
-  const sums = { cash: document.cashTiyin, card: document.cardTiyin, vat: document.vatTiyin };
+  const sums = sumsOf(document, state);
   // Sums beyond 2^53 are no numbers that a caller reads: without an answer to GET /fm/info the lane would stand still.
   if (document.type === 'sale' && !areExact(addSums(state.sale, sums))) return refusal('sums_full');
   if (document.type === 'refund' && !covers(state.sale, addSums(state.refund, sums)))
@@ -107,6 +107,15 @@ export function register(
       shiftNumber: shift.number,
     },
   };
+}
+
+/**
+ * An emulated register keeps no documents of which a refund could be a part (part-of-sale.ts). Its only caller is a gateway, whose refunds
+ * hold what their sale held: what their VAT is more than what is left is the rounding of parts.
+ */
+function sumsOf({ type, cashTiyin, cardTiyin, vatTiyin }: FiscalDocument, { sale, refund }: EmulatedState): Sums {
+  const vat = type === 'refund' ? Math.min(vatTiyin, sale.vat - refund.vat) : vatTiyin;
+  return { cash: cashTiyin, card: cardTiyin, vat };
 }
 
 function isSigned(type: ReceiptType): boolean {

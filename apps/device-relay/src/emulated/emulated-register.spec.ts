@@ -1,5 +1,5 @@
 // Breaks if a sandbox's register answers otherwise than the register of docs/cash-register.md.
-import type { SaleResponse } from '#fiscal-domain';
+import { vatContained, type SaleResponse } from '#fiscal-domain';
 import { createLogger } from '#runtime';
 import { NEW_STATE, type EmulatedState } from './emulated-module.js';
 import { EmulatedRegisters } from './emulated-register.js';
@@ -60,5 +60,27 @@ test('a sale that would make the lifetime sums inexact is F-003, and GET /fm/inf
   expect(await register.call('GET', '/fm/info')).toMatchObject({
     currentReceiptSeq: 1,
     AccumulatedSaleCash: Number.MAX_SAFE_INTEGER,
+  });
+});
+
+test('a sale that is alone comes back in parts: the rounding of their VAT refuses none', async () => {
+  const info = { terminalId: 'ZZ000000000001', receiptSeq: 1, dateTime: '20261129T150000', fiscalSign: '123456789012' };
+  const document = (type: string, price: number): unknown => ({
+    ...(sale(price) as object),
+    ...{
+      type,
+      items: [{ ...(sale(price) as { items: object[] }).items[0], vatPercent: 12, vat: vatContained(price, 12) }],
+    },
+    ...(type === 'refund' && { refundInfo: info }),
+  });
+  await register.call('POST', '/z-report/open');
+  await register.call('POST', '/receipts', document('sale', 10));
+  // 5 tiyin hold 0.54 tiyin of VAT, 10 hold 1.07.
+  for (const price of [5, 5]) {
+    expect(await register.call('POST', '/receipts', document('refund', price))).toMatchObject({ success: true });
+  }
+  expect(await register.call('GET', '/fm/info')).toMatchObject({ AccumulatedRefundCash: 10, AccumulatedRefundVAT: 1 });
+  expect(await register.call('POST', '/receipts', document('refund', 1))).toMatchObject({
+    error: { code: 'F-005', details: { reason: 'refund_exceeds_sales' } },
   });
 });
