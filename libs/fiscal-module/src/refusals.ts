@@ -23,7 +23,8 @@ const MESSAGES: Readonly<Record<ModuleRefusalReason, string>> = {
   shift_not_open: 'The shift is not open: open it with POST /z-report/open',
   memory_full: 'The module holds as many unsent documents as fit: send them with POST /receipts/send-unsent',
   shift_memory_full: 'The module has used all the shifts of its life',
-  sums_full: 'The lifetime sums of the module have no room for this document',
+  sums_full:
+    'The lifetime sums of the module have no room for this document, and no Z-report empties them: check its sum, else sell at another register',
   clock_behind: 'The clock is behind the last operation of the module',
   disk_full: 'The disk of the register is full: make room in its data folder',
   unsent_too_old: 'The oldest unsent document is older than 48 hours: send it with POST /receipts/send-unsent',

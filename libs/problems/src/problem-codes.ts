@@ -238,6 +238,7 @@ export const PROBLEMS = {
   'E-016': fiscal('The VAT sum is wrong', 'E-016'),
   'E-017': fiscal('One label is needed for each piece', 'E-017'),
   'E-018': fiscal('Marked goods are sold by the piece', 'E-018'),
+  'F-003': never(422, 'The fiscal module has no room for the sum'),
   'F-005': never(422, 'The fiscal module refused the document'),
 
   // Ours.

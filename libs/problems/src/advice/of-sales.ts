@@ -178,6 +178,10 @@ export const OF_SALES = {
   ),
   'E-017': change('Labels and pieces differ in number.', 'One label for each piece.'),
   'E-018': change('Marked goods have whole quantities.', 'Sell by the piece.'),
+  'F-003': change(
+    'The sums of the module’s whole life have no room for this one. No Z-report empties them.',
+    'Check the sum; else sell it at another register, with a new key, and have the module replaced.',
+  ),
   'F-005': change(
     'The fiscal module refused the document; `details` has the reason.',
     'Correct the sums, or refund fewer, larger parts. The next try needs a new key.',
