@@ -3,11 +3,13 @@ export type Thousandths = number & { readonly __unit: 'thousandths' };
 
 export type QuantityResult =
   | { kind: 'ok'; thousandths: Thousandths }
-  | { kind: 'invalid'; reason: 'not_a_number' | 'not_positive' | 'too_many_decimals' | 'too_large' };
+  | { kind: 'invalid'; reason: 'not_a_number' | 'not_positive' | 'too_many_decimals' | 'too_large' | 'too_precise' };
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 /** Longer texts cannot be a safe number of thousandths, and would only cost BigInt work. */
 const MAX_TEXT_LENGTH = 40;
+/** From here on a double is further from the next one than 0.001: two quantities that were written apart would be one. */
+const COARSE_FROM = 2 ** 43;
 
 /** @throws RangeError unless `n` is a safe integer > 0. */
 export function thousandths(n: number): Thousandths {
@@ -17,7 +19,7 @@ export function thousandths(n: number): Thousandths {
 
 /**
  * Reads a quantity as decimal text, never through float arithmetic: 1.005 is 1005 thousandths.
- * A number goes through its shortest decimal text; exponent forms are refused. At most 3 decimals, as written ("1.0000" has four).
+ * A number goes through its shortest decimal text, while that says what was written; exponent forms are refused. At most 3 decimals, as written ("1.0000" has four).
  */
 export function parseQuantity(value: number | string): QuantityResult {
   if (typeof value === 'number') return parseNumber(value);
@@ -31,6 +33,7 @@ function parseNumber(value: number): QuantityResult {
   // String(n) turns to exponent form from 1e21 upwards and below 1e-6: say which border was crossed.
   if (value >= 1e21) return invalid('too_large');
   if (value < 1e-6) return invalid('too_many_decimals');
+  if (value >= COARSE_FROM && !Number.isInteger(value)) return invalid('too_precise');
   return parseText(String(value));
 }
 

@@ -16,6 +16,19 @@ it('comes back as it went, as text and as a JSON number', () => {
   );
 });
 
+it('a JSON number that holds no tiyin is not guessed: it is read exactly, or not at all', () => {
+  const last = 2 ** 46 * 100;
+  const near = fc.integer({ min: last - 10 ** 6, max: last + 10 ** 6 });
+  fc.assert(
+    fc.property(fc.oneof(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), near), (amount) => {
+      const isExact = amount < last || amount % 100 === 0;
+      expect(somToTiyin(JSON.parse(tiyinToSom(amount)) as number)).toEqual(
+        isExact ? { kind: 'ok', tiyin: amount } : { kind: 'unreadable' },
+      );
+    }),
+  );
+});
+
 it.each([
   ['1000', 100_000],
   ['1000.0', 100_000],

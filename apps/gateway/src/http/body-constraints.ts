@@ -16,6 +16,7 @@ export function IsQuantity(options?: ValidationOptions): PropertyDecorator {
       not_positive: 'must be greater than 0',
       too_many_decimals: 'must have at most 3 decimals',
       too_large: 'is too large',
+      too_precise: 'must be a decimal text: no JSON number of this size says three decimals exactly',
     }[parsed.reason];
   });
 }
