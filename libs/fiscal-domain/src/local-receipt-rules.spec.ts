@@ -184,6 +184,8 @@ describe('marking', () => {
     [{ label: undefined, labels: ['L1', 'L2'], amount: 2000 }, []],
     [{ label: 'L1', labels: ['L1', 'L2'], amount: 2000 }, []],
     [{ label: 'L1\u001d93abcd' }, []],
+    // The specification counts codes; that one names one piece alone is what the gateway asks (item-faults.ts).
+    [{ labels: ['L1', 'L1'], amount: 2000 }, []],
     [{ label: undefined }, ['E-004 0 labels']],
     [{ label: '' }, ['E-004 0 labels']],
     [{ label: ' ', labels: [] }, ['E-004 0 labels']],

@@ -6,7 +6,10 @@ export function itemFaults(items: readonly ItemBody[]): ProblemError[] {
   return [...repeatedLabels(items), ...items.flatMap(commissionFaults)];
 }
 
-/** A marking code belongs to one piece: twice in a receipt, one of them is not what was sold. */
+/**
+ * A marking code belongs to one piece: twice in a receipt, one of them is not what was sold, and the marking system refuses it. A register
+ * takes it: the specification counts codes (E-017) and has none for one that is repeated.
+ */
 function repeatedLabels(items: readonly ItemBody[]): ProblemError[] {
   const seen = new Set<string>();
   return items.flatMap(({ labels }, index) =>
