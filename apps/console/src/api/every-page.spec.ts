@@ -14,18 +14,23 @@ function listOf(size: number): { asked: (string | undefined)[]; read: Parameters
 
 test.each([0, 1, 100, 101, 300])('%i of them', async (size) => {
   const { asked, read } = listOf(size);
-  expect(await everyPage(read)).toEqual(Array.from({ length: size }, (_, index) => index));
+  const entries = Array.from({ length: size }, (_, index) => index);
+  expect(await everyPage(read)).toEqual({ entries, isWhole: true });
   expect(asked).toHaveLength(Math.max(1, Math.ceil(size / 100)));
 });
 
 test('a list without an end is left at two thousand', async () => {
   const { asked, read } = listOf(1_000_000);
-  expect(await everyPage(read)).toHaveLength(2_000);
-  expect(asked).toHaveLength(20);
+  const { entries, isWhole } = await everyPage(read);
+  expect([entries.length, isWhole, asked.length]).toEqual([2_000, false, 20]);
+});
+
+test('a list of just as many is whole', async () => {
+  expect((await everyPage(listOf(2_000).read)).isWhole).toBe(true);
 });
 
 test.each([0, 100, 101, 300, 3_000])('%i of them, read again and again, are a request a time', async (size) => {
   const { asked, read } = listOf(size);
-  const found = await everyPage(read);
-  expect(asked.length / (refreshAfter(found.length, 15_000) / 15_000)).toBe(1);
+  const { entries } = await everyPage(read);
+  expect(asked.length / (refreshAfter(entries.length, 15_000) / 15_000)).toBe(1);
 });

@@ -7,6 +7,12 @@ interface Page<T> {
   next_cursor: string | null;
 }
 
+export interface Listed<T> {
+  entries: T[];
+  /** False: there are more than a screen reads, and what it says of them all has to say so. */
+  isWhole: boolean;
+}
+
 /** When so many entries are read again, so that each page of them stands for its own time. */
 export function refreshAfter(entries: number, pageMs: number): number {
   return pageMs * Math.max(1, Math.ceil(entries / PAGE));
@@ -15,7 +21,7 @@ export function refreshAfter(entries: number, pageMs: number): number {
 /** Page by page, in the order of the list. */
 export async function everyPage<T>(
   read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<T>>,
-): Promise<T[]> {
+): Promise<Listed<T>> {
   const found: T[] = [];
   let cursor: string | undefined;
   do {
@@ -23,5 +29,5 @@ export async function everyPage<T>(
     found.push(...page.data);
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined && found.length < MOST);
-  return found;
+  return { entries: found, isWhole: cursor === undefined };
 }

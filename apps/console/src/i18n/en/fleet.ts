@@ -71,6 +71,8 @@ export const fleet = {
     title: 'Groups and failover',
     list: 'Registers',
     intro: 'Choose a register to see which would take over its sales.',
+    cut: (count: string): string =>
+      `Only ${count} registers were read, there are more: what is shown of groups and of who takes over may lack some.`,
     none: 'In no group',
     empty: 'No register is in this group.',
     ifAway: (name: string): string => `When ${name} is away`,

@@ -75,6 +75,8 @@ export const fleet: FleetWords = {
     title: 'Guruhlar va o‘rinbosarlik',
     list: 'Kassalar',
     intro: 'Savdosini qaysi kassa olishini ko‘rish uchun kassani tanlang.',
+    cut: (count: string): string =>
+      `Faqat ${count} ta kassa o‘qildi, ular ko‘proq. Guruhlarda va savdoni oladiganlar orasida hammasi ko‘rsatilmagan.`,
     none: 'Guruhsiz',
     empty: 'Bu guruhda kassa yo‘q.',
     ifAway: (name) => `${name} ishlamayotganda`,

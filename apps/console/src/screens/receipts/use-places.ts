@@ -28,17 +28,17 @@ export function usePlaces(): Places {
   const devices = useQuery({
     ...options,
     queryKey: ['devices', 'names'],
-    queryFn: ({ signal }) => everyPage((query) => api('get', '/v1/devices', { query, signal })),
+    queryFn: ({ signal }) => readNames((query) => api('get', '/v1/devices', { query, signal })),
   });
   const branches = useQuery({
     ...options,
     queryKey: ['branches', 'names'],
-    queryFn: ({ signal }) => everyPage((query) => api('get', '/v1/branches', { query, signal })),
+    queryFn: ({ signal }) => readNames((query) => api('get', '/v1/branches', { query, signal })),
   });
   const cashiers = useQuery({
     ...options,
     queryKey: ['cashiers', 'names'],
-    queryFn: ({ signal }) => everyPage((query) => api('get', '/v1/cashiers', { query, signal })),
+    queryFn: ({ signal }) => readNames((query) => api('get', '/v1/cashiers', { query, signal })),
   });
   return useMemo(() => {
     const { compare } = new Intl.Collator(language, { numeric: true });
@@ -47,6 +47,10 @@ export function usePlaces(): Places {
     return { devices: all[0] ?? [], branches: all[1] ?? [], cashiers: all[2] ?? [], names };
     // The data, not the queries' changing shells
   }, [devices.data, branches.data, cashiers.data, language]);
+}
+
+async function readNames(read: Parameters<typeof everyPage<Named>>[0]): Promise<Named[]> {
+  return (await everyPage(read)).entries;
 }
 
 function optionsOf({ data }: UseQueryResult<Named[]>, compare: (one: string, other: string) => number): Option[] {

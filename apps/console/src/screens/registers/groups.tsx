@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { everyPage, refreshAfter } from '../../api/every-page.js';
+import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { CallForm } from '../../ui/call-form.js';
@@ -19,6 +20,8 @@ interface Fleet {
   groups: Schema<'PlaceView'>[];
   branches: Schema<'BranchView'>[];
   devices: Device[];
+  /** False: there are more than were read, also of those that would take over. */
+  isWhole: boolean;
 }
 
 /** All of them: who takes over is a statement about every register of the group. */
@@ -28,7 +31,10 @@ async function readFleet(): Promise<Fleet> {
     everyPage((query) => api('get', '/v1/branches', { query })),
     everyPage((query) => api('get', '/v1/devices', { query })),
   ]);
-  return { groups, branches, devices };
+  return {
+    ...{ groups: groups.entries, branches: branches.entries, devices: devices.entries },
+    isWhole: [groups, branches, devices].every(({ isWhole }) => isWhole),
+  };
 }
 
 /** A page of each list, however many there are: a picture of 2 000 registers is read again after five minutes. */
@@ -73,6 +79,11 @@ function Drawn({ fleet }: { fleet: Fleet }): ReactElement {
   return (
     <>
       <p className="hint">{words.groups.intro}</p>
+      {!fleet.isWhole && (
+        <p role="status" className="inline-note">
+          {words.groups.cut(formatCount(devices.length))}
+        </p>
+      )}
       {boxes.map(({ id, title }) => {
         const own = devices.filter((device) => device.group_id === id);
         return own.length === 0 && id === null ? null : (
