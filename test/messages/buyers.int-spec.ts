@@ -275,6 +275,37 @@ describe('the bot', () => {
     expect(await rig.prisma.message.count({ where: { receiptId: id } })).toBe(0);
   });
 
+  test('a chat that was not used for as long as messages are kept is erased; a receipt that comes there is use', async () => {
+    const { ClearMessages } = await import('../../apps/gateway/src/notify/messages/clear-messages.js');
+    const clearing = rig.sales.gateway.app.get(ClearMessages, { strict: false });
+    const age = (chat: number, days: number): Promise<number> =>
+      rig.prisma.$executeRaw`
+        UPDATE bot_chats SET used_at = now() - make_interval(days => ${days}::int4) WHERE id = ${idOf.get(chat)}`;
+    const kept = async (): Promise<number[]> => {
+      const rows = await rig.prisma.botChat.findMany({ where: { id: { in: [...idOf.values()] } } });
+      return [...idOf].flatMap(([chat, id]) => (rows.some((row) => row.id === id) ? [chat] : [])).sort();
+    };
+    const idOf = new Map<number, string>();
+    const phoneOf = (chat: number): string => `+9989355501${chat}`;
+    for (const chat of [61, 62, 63, 64]) {
+      await say(chat, contact(chat, phoneOf(chat)));
+      const { id } = await rig.prisma.botChat.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
+      idOf.set(chat, id);
+      await age(chat, 179);
+    }
+    await clearing.execute();
+    expect(await kept()).toEqual([61, 62, 63, 64]);
+    // One gets the receipt of a sale, one talks to the bot, one proves its number once more.
+    const sold = await rig.sold({ customer: { phone: phoneOf(61) }, notify: { channels: ['telegram'] } });
+    await rig.until(sold, ['sent']);
+    await say(62, { text: '/start' });
+    await say(63, contact(63, phoneOf(63)));
+    await rig.prisma.$executeRaw`
+      UPDATE bot_chats SET used_at = used_at - interval '2 days' WHERE id = ANY(${[...idOf.values()]}::text[])`;
+    await clearing.execute();
+    expect(await kept()).toEqual([61, 62, 63]);
+  });
+
   test('chats are erased as long after their account as addresses are', async () => {
     const { ClearMessages } = await import('../../apps/gateway/src/notify/messages/clear-messages.js');
     const chatOfAccountDeleted = async (daysAgo: number): Promise<string> => {

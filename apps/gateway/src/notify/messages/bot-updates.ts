@@ -104,7 +104,7 @@ export class BotUpdates {
       await endSuppression(tx, account.merchantId, chatHash);
       const proven = await tx.botChat.updateMany({
         where: { accountId: account.id, chatHash, phoneHash: { not: null } },
-        data: { language },
+        data: { language, usedAt: new Date() },
       });
       return proven.count > 0;
     });
@@ -169,7 +169,8 @@ export class BotUpdates {
         SELECT ${id}, ${merchantId}, ${accountId}, ${chatHash}, ${this.book.sealChat(id, chatId)}, ${language}, ${phoneHash}
          WHERE EXISTS (SELECT FROM bot_chats WHERE account_id = ${accountId} AND chat_hash = ${chatHash})
             OR (SELECT count(*) FROM (SELECT FROM bot_chats WHERE account_id = ${accountId} LIMIT ${MAX_CHATS}) AS kept) < ${MAX_CHATS}
-        ON CONFLICT (account_id, chat_hash) DO UPDATE SET phone_hash = EXCLUDED.phone_hash, language = EXCLUDED.language`;
+        ON CONFLICT (account_id, chat_hash) DO UPDATE
+          SET phone_hash = EXCLUDED.phone_hash, language = EXCLUDED.language, used_at = now()`;
       return kept > 0;
     });
   }

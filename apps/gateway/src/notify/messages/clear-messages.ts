@@ -8,7 +8,7 @@ const AT_ONCE = 500;
 
 /**
  * Erases the addresses of messages MESSAGE_ADDRESS_KEEP_DAYS after they came to an end, and the messages with their attempts after
- * MESSAGE_KEEP_DAYS. Of an account that was deleted longer than MESSAGE_ADDRESS_KEEP_DAYS ago also those that wait, and the chats of its bot.
+ * MESSAGE_KEEP_DAYS, as a chat with a bot that was not used for so long. Of an account that was deleted longer than MESSAGE_ADDRESS_KEEP_DAYS ago also those that wait, and the chats of its bot.
  */
 @Injectable()
 export class ClearMessages {
@@ -46,6 +46,10 @@ export class ClearMessages {
        WHERE id IN (SELECT c.id FROM message_accounts a JOIN bot_chats c ON c.account_id = a.id
                      WHERE a.channel = 'telegram' AND a.deleted_at < now() - make_interval(days => ${addressDays}::int4)
                      LIMIT ${AT_ONCE} FOR UPDATE OF c SKIP LOCKED)`;
-    return [erased, removed, chats].some((rows) => rows >= AT_ONCE);
+    const unused = await this.prisma.$executeRaw`
+      DELETE FROM bot_chats
+       WHERE id IN (SELECT id FROM bot_chats WHERE used_at < now() - make_interval(days => ${days}::int4)
+                     ORDER BY used_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+    return [erased, removed, chats, unused].some((rows) => rows >= AT_ONCE);
   }
 }

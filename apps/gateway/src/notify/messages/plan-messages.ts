@@ -4,6 +4,7 @@ import type { ReceiptCustomer } from '#fiscal-domain';
 import { findBuyers, type Buyer } from '#ledger';
 import { readEmail, readPhone, type MessageChannel } from '#messages';
 import { AddressBook } from './address-book.js';
+import { chatOfPhone } from './chat-of-phone.js';
 import { insertMessages, type NewMessage } from './message-rows.js';
 
 /** What a buyer gets a message of: a document that its register has recorded, and no other. */
@@ -74,8 +75,7 @@ export class PlanMessages {
     const phone = addressOrNull(readPhone(customer?.phone ?? ''));
     if (phone === null || account.channel === 'sms') return phone;
     const hash = await this.book.hash('sms', phone);
-    const [chat] = await tx.$queryRaw<{ id: string; chat_sealed: Uint8Array }[]>`
-      SELECT id, chat_sealed FROM bot_chats WHERE account_id = ${account.id} AND phone_hash = ${hash} AND stopped_at IS NULL`;
+    const chat = await chatOfPhone(tx, account.id, hash);
     return chat ? this.book.openChat(chat.id, chat.chat_sealed) : null;
   }
 }

@@ -7,6 +7,7 @@ import { pageOf, pageRequest, type Page } from '../../http/paging.js';
 import { missingReceipt } from '../../receipts/missing-receipt.js';
 import { AddressBook } from './address-book.js';
 import type { AccountRow } from './account-rows.js';
+import { chatOfPhone } from './chat-of-phone.js';
 import { MessageAccounts } from './message-accounts.js';
 import type { MessagesQuery, SendReceiptBody } from './message-bodies.js';
 import { insertMessages, type MessageSource } from './message-rows.js';
@@ -138,9 +139,9 @@ export class ReceiptMessages {
 
   private async chatOf(accountId: string, phone: string): Promise<string> {
     const phoneHash = await this.book.hash('sms', phone);
-    const chat = await this.prisma.botChat.findFirst({ where: { accountId, phoneHash, stoppedAt: null } });
+    const chat = await chatOfPhone(this.prisma, accountId, phoneHash);
     if (!chat) throw fault('/to', 'invalid_value', 'No buyer has proven this phone to the bot.');
-    return this.book.openChat(chat.id, chat.chatSealed);
+    return this.book.openChat(chat.id, chat.chat_sealed);
   }
 }
 
