@@ -47,6 +47,7 @@ const LONG = [
   'test/cli/listen.e2e-spec.ts',
   'test/system/replay.e2e-spec.ts',
   'test/recovery/read-replica.int-spec.ts',
+  'test/quality/ended-servers.int-spec.ts',
   'test/payments/provider-contract.int-spec.ts',
   'test/payments/every-way.int-spec.ts',
   'test/payments/refunds.int-spec.ts',

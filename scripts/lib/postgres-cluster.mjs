@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 
 import { codeOf, isMissing } from './files.mjs';
@@ -118,6 +119,25 @@ function removeStalePidFile(clusterDir) {
   if (findRunningServer(clusterDir) === null) fs.rmSync(path.join(clusterDir, 'postmaster.pid'), { force: true });
 }
 
+/** @type {Set<import('node:child_process').ChildProcess>} started by this process and not ended */
+const started = new Set();
+let isEnding = false;
+
+/**
+ * From now on a signal ends this process as it would without, and with it the servers that it has started, which have groups of their own and would
+ * outlive it. What they hold is thrown away: they are not asked to finish.
+ */
+export function endServersWithUs() {
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(name, () => {
+      if (isEnding) return;
+      isEnding = true;
+      const ended = [...started].flatMap(({ pid }) => (pid === undefined ? [] : [killServer(pid, 'SIGQUIT')]));
+      void Promise.allSettled(ended).then(() => process.exit(128 + os.constants.signals[name]));
+    });
+  }
+}
+
 /**
  * Starts the server in a process group of its own, so that Ctrl-C in the terminal does not reach it before the programs
  * that still use it.
@@ -125,6 +145,7 @@ function removeStalePidFile(clusterDir) {
  * @param {{ port: number, log: number, settings: Record<string, string | number> }} options `log` is an open file
  */
 export function spawnServer({ clusterDir, binaries, account }, { port, log, settings }) {
+  if (isEnding) throw new UserError('The program ends: no server is started.');
   removeStalePidFile(clusterDir);
   const all = {
     listen_addresses: '127.0.0.1',
@@ -143,6 +164,8 @@ export function spawnServer({ clusterDir, binaries, account }, { port, log, sett
     detached: true,
   });
   child.unref();
+  started.add(child);
+  child.once('exit', () => started.delete(child));
   return child;
 }
 

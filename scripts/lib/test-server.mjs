@@ -16,6 +16,8 @@ import { commandOf } from './processes.mjs';
 import { reservePorts } from './reserved-ports.mjs';
 
 const PREFIX = 'fiscal-test-postgres-';
+/** Folders of this process, which the next run takes away where this one could not. */
+export const OWN_PREFIX = `${PREFIX}${process.pid}-`;
 
 /** The migrated database that every test database is a copy of. */
 export const TEMPLATE = 'fiscal_template';
@@ -36,7 +38,7 @@ export const TEMPLATE = 'fiscal_template';
  */
 export async function startTestServer({ durable = false, parent = os.tmpdir() } = {}) {
   await sweepAbandoned();
-  const dataDir = path.join(parent, `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
+  const dataDir = path.join(parent, `${OWN_PREFIX}${randomBytes(3).toString('hex')}`);
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const { first: port, release } = await reservePorts(1);
   const { adminUrl } = await startEmbeddedPostgres({ dataDir, port, durable });

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { endServersWithUs } from '../../scripts/lib/postgres-cluster.mjs';
 import { CASES } from './cases.js';
 import type { FaultCase } from './frame/case.js';
 import { runCase } from './frame/run-case.js';
@@ -47,5 +48,7 @@ function isNamed({ number, alias }: FaultCase, name: string): boolean {
   return number === name || alias === name || number.replace(/[a-z]$/, '') === name;
 }
 
+// A run that is broken off leaves no servers of a case behind.
+endServersWithUs();
 // Not left to the end of the event loop: a client that still asks in a case that was given up must not hold it open.
 process.exit(await main(process.argv.slice(2)));

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startOwnServer, type OwnServer, type TestDatabase } from '../../libs/database/src/testing/index.js';
+import { OWN_PREFIX } from '../../scripts/lib/test-server.mjs';
 import { sql } from '../system/database.js';
 import { takeBaseBackup } from './base-backup.js';
 import { startStandby, type Standby } from './standby.js';
@@ -21,7 +22,7 @@ export class ReplicatedServer {
   /** Without a standby yet. */
   static async start({ isSynchronous }: { isSynchronous: boolean }): Promise<ReplicatedServer> {
     const server = await startOwnServer();
-    const folder = mkdtempSync(join(tmpdir(), 'fiscal-standby-'));
+    const folder = mkdtempSync(join(tmpdir(), `${OWN_PREFIX}standby-`));
     chmodSync(folder, 0o711);
     const database = await server.migratedDatabase();
     // A standby may be behind by as much as a test writes at once.
