@@ -50,9 +50,12 @@ describe.each(PROVIDERS)('%s', (provider) => {
       expect(Math.min(point.length, handling.length)).toBeGreaterThan(5);
   });
 
-  it('says with which status a call of the provider is answered', () => {
+  it('says with which status a call of the provider is answered, and which document says so, or that none does', () => {
+    const { 'x-statuses': statuses } = file;
     if (calls.some(({ by }) => by === 'provider'))
-      expect(Object.keys(file['x-statuses'] ?? {}).sort()).toEqual(['answer', 'failure']);
+      expect(Object.keys(statuses ?? {}).sort()).toEqual(['answer', 'failure']);
+    for (const { source } of Object.values(statuses ?? {}))
+      expect(sources.includes(source) ? 'not documented' : source).toMatch(/^(not documented$|facts\/[a-z-]+\.md §\d)/);
   });
 
   it('gives examples that are as it says', () => {

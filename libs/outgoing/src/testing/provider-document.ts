@@ -19,8 +19,11 @@ export interface ProviderFile<Provider extends string> {
   'x-provider': Provider;
   'x-sources': Record<string, { page: string; address: string }>;
   'x-open': { point: string; handling: string }[];
-  /** HTTP statuses with which calls of the provider may be answered, whatever the body says. */
-  'x-statuses'?: { answer: number[]; failure: number[] };
+  /**
+   * HTTP statuses with which calls of the provider may be answered, whatever the body says, and which document says so: where none does, they
+   * are what we have chosen.
+   */
+  'x-statuses'?: Record<'answer' | 'failure', { statuses: number[]; source: string }>;
   'x-calls': DocumentedCall[];
   $defs: Record<string, Record<string, unknown>>;
 }
@@ -65,7 +68,7 @@ export class ProviderDocument<Provider extends string> {
   }
 
   private statusErrors({ by, status }: ProviderExchange<Provider>, isFailure: boolean): string[] {
-    const known = by === 'provider' ? this.file['x-statuses']?.[isFailure ? 'failure' : 'answer'] : undefined;
+    const known = by === 'provider' ? this.file['x-statuses']?.[isFailure ? 'failure' : 'answer'].statuses : undefined;
     return known === undefined || known.includes(status) ? [] : [`status ${String(status)}`];
   }
 
