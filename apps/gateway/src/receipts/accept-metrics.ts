@@ -40,6 +40,14 @@ export function observeAccepting(metrics: Metrics, receipts: AcceptReceipts): vo
   );
   metrics.gauge(
     {
+      name: 'accept_writes_refused',
+      help: '1 while the database is there and refuses to write (a full disk, read-only), as the last minute has shown',
+      together: 'max',
+    },
+    (gauge) => gauge.set(receipts.isWriteRefused ? 1 : 0),
+  );
+  metrics.gauge(
+    {
       name: 'accept_refused_receipts',
       help: 'Receipts refused because too many waited, left out because their callers had gone, or answered as unclear',
       labels: ['why'],

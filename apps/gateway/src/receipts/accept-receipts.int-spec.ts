@@ -2,8 +2,9 @@
 import pg from 'pg';
 import { PrismaService } from '#database';
 import type { NewReceipt } from '#ledger';
-import { newId, sha256 } from '#runtime';
+import { Metrics, newId, sha256 } from '#runtime';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
+import { observeAccepting } from './accept-metrics.js';
 import { AcceptReceipts, type Acceptance } from './accept-receipts.js';
 import { ReceiptRepository } from './receipt.repository.js';
 
@@ -46,9 +47,12 @@ test('that the database refuses to write is known until it writes again', async 
   });
   const receipts = new ReceiptRepository(readOnly);
   const refused = new AcceptReceipts(receipts, { settleMs: 100 });
-  expect(refused.isWriteRefused).toBe(false);
+  const metrics = new Metrics('test');
+  observeAccepting(metrics, refused);
+  const shown = async (): Promise<unknown> => /^accept_writes_refused.* (.*)$/m.exec((await metrics.read()).text)?.[1];
+  expect([refused.isWriteRefused, await shown()]).toEqual([false, '0']);
   await expect(refused.accept(newRow({ idempotencyKey: 'refused' }))).rejects.toMatchObject({ code: '25006' });
-  expect(refused.isWriteRefused).toBe(true);
+  expect([refused.isWriteRefused, await shown()]).toEqual([true, '1']);
   await readOnly.$executeRaw`SET default_transaction_read_only = off`;
   await refused.accept(newRow({ idempotencyKey: 'refused' }));
   expect(refused.isWriteRefused).toBe(false);
