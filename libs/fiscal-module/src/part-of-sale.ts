@@ -11,10 +11,10 @@ interface Goods {
 }
 
 /**
- * A refund as a part of its sale. The VAT of each part by itself would round once too often: ten parts of one line can hold a few
- * tiyin more VAT than the line, and the last one would be refused for them. So a part has the VAT of all that came back with it less
- * that of what came back before, and all parts together have exactly what was sold. What is more than was sold, or was not sold
- * there, keeps the VAT of its own net: whether it may come back is not said here.
+ * A refund as a part of its sale. The VAT of each part by itself rounds once too often: ten parts of one line can hold a few tiyin
+ * more VAT than the line, and the last one would be refused for them. Such a part has the VAT of all that came back with it less
+ * that of what came back before. What is more than was sold, or was not sold there, keeps the VAT of its own net: whether it may
+ * come back is not said here.
  * @param earlier the refunds of this sale that were registered
  */
 export function partOfSale(refund: FiscalDocument, sale: OfdDocument, earlier: readonly OfdDocument[]): FiscalDocument {
@@ -50,6 +50,6 @@ function vatOfPart(goods: Goods | undefined, { total, vat }: FiscalItem): number
   const backTiyin = (goods?.backTiyin ?? 0) + total;
   if (!goods || goods.soldTiyin === 0 || backTiyin > goods.soldTiyin) return vat;
   const share = divideHalfUp(BigInt(goods.soldVatTiyin) * BigInt(backTiyin), BigInt(goods.soldTiyin));
-  // Behind what came back before only where that was counted each by itself, by a version that knew no parts.
+  // Behind what came back before, which was rounded part by part.
   return Math.max(Number(share) - goods.backVatTiyin, 0);
 }

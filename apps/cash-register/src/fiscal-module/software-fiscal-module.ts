@@ -323,14 +323,17 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     if (unpaid) return unpaid;
     const full = this.options.isMemoryFull?.() === true ? refusal('memory_full') : this.memoryFault();
     if (full) return full;
-    const sums = sumsOf(document);
     if (document.type === 'sale') {
-      return areExact(addSums(this.state.sale, sums)) ? null : refusal('sums_full');
+      return areExact(addSums(this.state.sale, sumsOf(document))) ? null : refusal('sums_full');
     }
     if (document.type !== 'refund') return null;
     const mismatch = this.refundMismatch(document);
     if (mismatch) return mismatch;
-    return covers(this.state.sale, addSums(this.state.refund, sums)) ? null : refusal('refund_exceeds_sales');
+    return this.isCovered(document) ? null : refusal('refund_exceeds_sales');
+  }
+
+  private isCovered(document: port.FiscalDocument): boolean {
+    return covers(this.state.sale, addSums(this.state.refund, sumsOf(document)));
   }
 
   private paymentMismatch({ cashTiyin, cardTiyin, items }: port.FiscalDocument): port.ModuleRefusal | null {
@@ -342,10 +345,13 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     return refusal('payment_mismatch', { paidTiyin: cashTiyin + cardTiyin, totalTiyin, toleranceTiyin: tolerance });
   }
 
-  /** A refund of a sale of this module, with the VAT that is left for it. */
+  /**
+   * Each document has the VAT of its own net. Only a refund that the module's sums have no room for, because the parts of a sale were rounded one by
+   * one, has the VAT that is left for it of its sale.
+   */
   private asPart(document: port.FiscalDocument): port.FiscalDocument {
     const { refundInfo } = document;
-    if (refundInfo?.terminalId !== this.terminalId) return document;
+    if (refundInfo?.terminalId !== this.terminalId || this.isCovered(document)) return document;
     const sale = this.options.journal.findBySeq(refundInfo.receiptSeq);
     if (!sale) return document;
     const earlier = this.options.journal
