@@ -23,7 +23,7 @@ export interface WorkContext {
 }
 
 const NONE: WorkContext = { merchantId: null, share: null, trace: null };
-/** One for both: Node.js 20 hands each store on at every promise, so that a second one costs accepting a tenth where all is traced (docs/performance.md). */
+/** One for both: Node.js 20 hands each store on at every promise, so that a second one costs accepting a tenth where all is traced (docs/adr/0217-what-traces-cost.md). */
 const current = new AsyncLocalStorage<WorkContext>();
 
 export function workContext(): WorkContext {
