@@ -32,29 +32,32 @@ Every refusal of the API below \`/v1\` is an RFC 9457 document (\`application/pr
 }
 \`\`\`
 
-- \`code\` is for programs, \`detail\` for people; only \`code\` is stable. With several faults it is the code of the first one.
-- \`type\` is the page of the gateway that answered, on which what stands below is said about this one code. All of them: \`/docs/problems\`.
-- \`errors\` names every fault at once, the first hundred of them. \`pointer\` is an RFC 6901 pointer into the body you sent, counted from 0; \`""\` is the
-  whole body. \`rule\` is the name of the rule in the specification of the local fiscal API.
-- \`retryable\` says whether the same request can succeed later. Send it again with the same \`Idempotency-Key\`, after the
-  seconds of the \`Retry-After\` header where there is one.
-- Every answer carries \`X-Request-Id\`; the log has it as \`request_id\`.
-- A receipt that the register refused is stored: its 422 has a \`Location\` header. One that the gateway refused is not
-  stored, and its key stays free.
-- The token endpoint answers in the form of RFC 6749 instead (\`{"error", "error_description"}\`).
-- Some codes of this list have no endpoint yet that answers them; they are reserved so that their meaning never changes.
+| Field | Meaning |
+| --- | --- |
+| \`code\` | For programs: only this is stable. With several faults it is the code of the first one. |
+| \`detail\` | A sentence for people. It may change. |
+| \`type\` | A page of the gateway about this one code; \`/docs/problems\` lists all. |
+| \`errors\` | Every fault at once, at most a hundred. \`pointer\` is an RFC 6901 pointer into the body that you sent, counted from 0; \`""\` is the whole body. \`rule\` is the name of the rule in the specification of the local fiscal API. |
+| \`retryable\` | Whether the same request can succeed later. If so, send it again with the same \`Idempotency-Key\`, after the seconds of the \`Retry-After\` header where there is one. |
+| \`request_id\` | The same as the header \`X-Request-Id\`, which every answer carries; the gateway's log has it, too. |
+
+**Was anything stored?** A sale that the gateway refused is not stored, and its key stays free. A sale that the *register* refused is stored as
+\`rejected\`: its 422 has a \`Location\` header, and the corrected sale needs a new key.
+
+The token endpoint answers in the form of RFC 6749 instead (\`{"error", "error_description"}\`). No endpoint answers some of these codes yet; they are reserved so that their
+meaning never changes.
 
 ## What to do
 
-The last column begins with one of these words.
+In the tables below, "What to do" begins with one of these words.
 
 | Word | What the caller does |
 | --- | --- |
-| **Repeat** | The same request later, under the same \`Idempotency-Key\`; after the seconds of \`Retry-After\`, here the usual ones. Exactly these codes are \`retryable\`. Pauses grow and are random. |
-| **Renew** | A new token, signature or login; then the same request under the same \`Idempotency-Key\`. |
-| **Change** | The request cannot succeed as it is. A key that a refused request carried is free, unless a receipt was stored (\`Location\`): then the corrected one needs a new key. |
-| **Read** | The state is another than the caller takes it for. Read it before anything else; do not repeat. |
-| **Ask** | A person has to act first. Keep the request with its key, and show the sentence to who can. |
+| **Repeat** | Send the same request later, with the same \`Idempotency-Key\`. Wait for the seconds of \`Retry-After\` (the table has the usual ones); let the pauses grow, and make them random. Exactly these codes are \`retryable\`. |
+| **Renew** | Get a new token, signature or login. Then send the same request with the same \`Idempotency-Key\`. |
+| **Change** | The request cannot succeed as it is: correct it. Its key is free, unless the answer has a \`Location\`: then use a new key. |
+| **Read** | The state is not what the caller assumed. Read it before anything else; do not repeat. |
+| **Ask** | A person has to act first. Keep the request and its key, and show the sentence to the person who can act. |
 `;
 
 /** @type {{ title: string, holds: (code: string, kind: ProblemKind) => boolean }[]} */
