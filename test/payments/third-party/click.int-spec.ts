@@ -1,5 +1,5 @@
 // The scripts of Click's test program, which every shop has to pass before it goes live: in each call another click_trans_id, throughout
-// one click_paydoc_id. Its order and codes are those of public ports of the program (docs/payments.md, "Clients of others").
+// one click_paydoc_id. Its order and codes are those of public ports of the program (docs/payments/providers.md, "Clients of others").
 import { click } from '../provider-callers.js';
 import { paymentsFixture } from '../payments-fixture.js';
 

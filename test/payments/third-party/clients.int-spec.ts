@@ -1,4 +1,4 @@
-// What public clients of merchants' do that the gateway does not: the simulators answer it as the documents say (docs/payments.md, "Clients of others").
+// What public clients of merchants' do that the gateway does not: the simulators answer it as the documents say (docs/payments/providers.md, "Clients of others").
 import { KitSimulator } from '../kit/simulator.js';
 
 const simulator = new KitSimulator();

@@ -19,7 +19,7 @@ export const PAYMENT_TIMING = Symbol('paymentTiming');
 /** What must be left of a hold to begin with the receipt; of a short hold a third of it. */
 export const HOLD_MARGIN_MS = 120_000;
 
-/** More than passes between the intent and the first byte, or nothing is sent (docs/payments.md, "Crash windows"). */
+/** More than passes between the intent and the first byte, or nothing is sent (docs/payments/failures.md, "Crash windows"). */
 export const SEND_GUARD_MS = 2_000;
 
 /** A receipt that moves wakes its payment; this is for the day on which it does not. */

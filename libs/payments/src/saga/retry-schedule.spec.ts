@@ -1,4 +1,4 @@
-// Promise: a customer's money that only waits for its provider is never left alone for longer than docs/payments.md says, however often it was asked in vain.
+// Promise: a customer's money that only waits for its provider is never left alone for longer than docs/payments/failures.md says, however often it was asked in vain.
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { isMoneyHeld, isWithoutMoney, PAYMENT_STATES } from './payment-state.js';
@@ -58,7 +58,7 @@ it('a state holds money, has it taken or given back, or has none', () => {
   for (const state of HELD) expect(isWithoutMoney(state)).toBe(false);
 });
 
-it('docs/payments.md states the longest pause', () => {
+it('docs/payments/failures.md states the longest pause', () => {
   const seconds = String(LONGEST_HELD_PAUSE_MS / 1_000);
-  expect(readFileSync('docs/payments.md', 'utf8')).toContain(`${seconds} seconds`);
+  expect(readFileSync('docs/payments/failures.md', 'utf8')).toContain(`${seconds} seconds`);
 });

@@ -25,7 +25,7 @@ const MONEY_HELD: RetrySchedule = {
 /** Each pause is drawn from 1 ± this, so that payments that failed together are not tried together. */
 export const RETRY_JITTER = 0.1;
 
-/** The longest pause between two tries while money is held, jitter included (docs/payments.md, "How long money may be held"). */
+/** The longest pause between two tries while money is held, jitter included (docs/payments/failures.md, "How long money may be held"). */
 export const LONGEST_HELD_PAUSE_MS = Math.round(MONEY_HELD.lastMs * (1 + RETRY_JITTER));
 
 export function retrySchedule(state: PaymentState): RetrySchedule {

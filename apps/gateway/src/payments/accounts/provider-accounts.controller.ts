@@ -13,7 +13,7 @@ class AccountChangeBody {
   @IsName()
   name?: string;
 
-  /** Texts by name, secrets among them: docs/payments.md. */
+  /** Texts by name, secrets among them: docs/payments/accounts.md. */
   @IsOptional()
   @IsObject()
   settings?: Record<string, string>;

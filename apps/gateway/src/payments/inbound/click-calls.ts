@@ -121,7 +121,7 @@ export class ClickCalls implements ProviderProtocol {
     return others.open === 0 && others.paid === 0;
   }
 
-  /** Once the order is paid: the customer was charged again, and gets it back (docs/payments.md, "Two attempts of one order"). */
+  /** Once the order is paid: the customer was charged again, and gets it back (docs/payments/failures.md, "Two attempts of one order"). */
   private async reportExtraCharge(
     tx: Tx,
     { account, payment, command }: At,

@@ -73,7 +73,7 @@ export class MulticardCalls implements ProviderProtocol {
     return { status: 500, body: { success: false } };
   }
 
-  /** Our answer gives it back; whether that happened is read there (docs/payments.md, "Two attempts of one order"). */
+  /** Our answer gives it back; whether that happened is read there (docs/payments/failures.md, "Two attempts of one order"). */
   private reportExtraCharge(
     tx: Tx,
     { account, payment, call }: { account: { id: string }; payment: LockedPayment; call: MulticardCall },
