@@ -1,17 +1,6 @@
 export { acrossMerchants, onBehalfOfAll, withinMerchant, withinShare } from './merchant-scope.js';
 export { TENANT_SUFFIX } from './scoped-query.js';
-export {
-  ACCESS_CHANGED_CHANNEL,
-  CATALOG_CHANGED_CHANNEL,
-  DEVICE_TASK_CHANNEL,
-  DEVICE_TASK_DONE_CHANNEL,
-  LANE_WAKE_CHANNEL,
-  LINK_CHANGED_CHANNEL,
-  PLACES_CHANGED_CHANNEL,
-  RECEIPT_SETTLED_CHANNEL,
-  SETTLED_IDS_PER_NOTICE,
-  SIGNING_CHANGED_CHANNEL,
-} from './channels.js';
+export * from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
 export { Freshness } from './freshness.js';
 export { NotifiedCache } from './notified-cache.js';

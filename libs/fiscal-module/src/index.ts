@@ -1,20 +1,5 @@
 /** What a fiscal module makes of a document: shared by the register and by the emulated registers of sandboxes. */
-export type {
-  CloseShiftOutcome,
-  FiscalDocument,
-  FiscalItem,
-  FiscalModule,
-  ModuleInfo,
-  ModuleRefusal,
-  ModuleRefusalReason,
-  OpenShiftOutcome,
-  RegisterOutcome,
-  Registration,
-  Shift,
-  Sums,
-  Taxpayer,
-  ZReport,
-} from './fiscal-module.js';
+export * from './fiscal-module.js';
 export {
   documentPayload,
   OFD_BATCH,

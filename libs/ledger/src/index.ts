@@ -27,31 +27,8 @@ export {
   type Recorded,
 } from './archive/archive-files.js';
 export { StoreUnavailable } from './archive/archive-store.js';
-export {
-  ARCHIVE_SETTINGS,
-  archiveInFolder,
-  archiveOf,
-  checkArchiveSettings,
-  type ArchiveSettings,
-} from './archive/archive-settings.js';
-export {
-  abandonArchive,
-  abandonArchivesOf,
-  archivesOfPartition,
-  beginArchive,
-  beginRestore,
-  endRestored,
-  findArchive,
-  hasRestoredPartitions,
-  listArchives,
-  newestArchives,
-  noteRemoved,
-  noteWritten,
-  restoreRows,
-  unfinishedArchives,
-  unfinishedForSeconds,
-  type ArchiveRow,
-} from './archive/archive-rows.js';
+export * from './archive/archive-settings.js';
+export * from './archive/archive-rows.js';
 export {
   inFamilies,
   LEAVING_PREFIX,
@@ -64,26 +41,7 @@ export {
   type KeepDays,
   type LeavingTable,
 } from './archive/leaving-rows.js';
-export {
-  CALL_TABLES,
-  dateSandboxEvents,
-  dropReleasedPartition,
-  isHalfPartitioned,
-  leftUntil,
-  makeNextPartition,
-  noteArchivedRound,
-  notePartitionRound,
-  PARTITIONED_TABLES,
-  readPartitions,
-  readReleasedRows,
-  releasedPartitions,
-  releaseEventPartitions,
-  releaseEmptiedPartitions,
-  releasePaymentPartitions,
-  releaseWebhookPartitions,
-  type PartitionReading,
-  type ReleasedPartition,
-} from './archive/partitions.js';
+export * from './archive/partitions.js';
 export {
   closeNotRegistered,
   closeRejected,
@@ -100,44 +58,10 @@ export { holdCopied, lockRestore, type HeldReceipt, type RunStatement } from './
 export { ENDED_AND_FOUND, recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
 export type { Intent, Opened } from './attempts/open.js';
 export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';
-export {
-  closeFoundLate,
-  closeParked,
-  giveBackHeld,
-  noteCounters,
-  rejectUnregistered,
-  releaseCompared,
-  sendAgain,
-} from './attempts/resolve.js';
+export * from './attempts/resolve.js';
 export { LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
-export {
-  baselineOf,
-  beginSettle,
-  createLane,
-  endSettle,
-  forgetRegister,
-  isMetBy,
-  knowsRegister,
-  lockLane,
-  noteMet,
-  postponeLane,
-  raiseLaneSequence,
-  saveReading,
-  SETTLE_GRACE_SECONDS,
-  settleFirstWhereProven,
-  waitAnew,
-  wakeLane,
-  wakeLanes,
-  wakeWaitingLane,
-  type LastKnown,
-} from './lanes/lanes.js';
-export {
-  archivedPaymentsWithin,
-  findArchiveOfPaid,
-  findArchiveOfPayment,
-  findArchiveOfProviderRef,
-  type PaymentSpan,
-} from './reading/archived-payments.js';
+export * from './lanes/lanes.js';
+export * from './reading/archived-payments.js';
 export { archivedWithin, findArchiveOf, type Span } from './reading/archived-receipts.js';
 export { receiptsWithin, twoHalfYearsBefore, type ReceiptsSince, type ReceiptsWithin } from './half-years.js';
 export { receiptColumns, type ReceiptRow } from './reading/receipt-row.js';
@@ -166,15 +90,7 @@ export {
 export { documentsOfShift } from './reading/shift-documents.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes } from './receipts/fail-over.js';
-export {
-  alertOfDeadline,
-  isAnyAlertDue,
-  markSent,
-  noteOfdErrors,
-  OFD_BATCH,
-  type OfdAlert,
-  type SentBefore,
-} from './receipts/ofd.js';
+export * from './receipts/ofd.js';
 export { completeFiscalSign, registerByOperator, registerByProvider } from './receipts/register.js';
 export { rejectUnsent } from './receipts/reject.js';
 export { releaseReceipt, releaseReceipts, releaseReceiptWithin, type Released } from './receipts/release.js';

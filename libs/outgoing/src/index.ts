@@ -1,16 +1,4 @@
-export {
-  choice,
-  field,
-  optional,
-  readerOf,
-  SECRET,
-  splitSecrets,
-  webAddress,
-  type AccountField,
-  type AccountFields,
-  type ReadValue,
-  type SplitValues,
-} from './account-fields.js';
+export * from './account-fields.js';
 export { addressGroup, CidrSet, parseCidr, type Cidr } from './cidr.js';
 export { guardedRequest, type GuardedAnswer } from './guarded-request.js';
 export { isPublicUnicast, OutgoingGuard, OutgoingRefused } from './outgoing-guard.js';

@@ -1,14 +1,6 @@
 export { Answers, Takes } from './answers.js';
 export { systemClock, type Clock } from './clock.js';
-export {
-  isDatabaseBusy,
-  isDatabaseUnavailable,
-  isNotSent,
-  isShareBusy,
-  isShareSpent,
-  isWriteRefused,
-  isRowContended,
-} from './database-unavailable.js';
+export * from './database-unavailable.js';
 export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
 export { ForAWhile } from './for-a-while.js';
 export { loggedReading } from './fresh-reading.js';
