@@ -68,22 +68,6 @@ export class LaneBell {
     return this.rings.waitingCount + this.rings.inFlightCount;
   }
 
-  /** Jobs in the queue, for metrics; null when the queue does not answer. */
-  async countJobs(): Promise<{ waiting: number; active: number } | null> {
-    if (this.opened === null || !this.up) return null;
-    try {
-      const counts = await within(
-        this.opened.client.getJobCounts('waiting', 'active'),
-        OPERATION_TIMEOUT_MS,
-        'counting jobs',
-      );
-      return { waiting: counts['waiting'] ?? 0, active: counts['active'] ?? 0 };
-    } catch (error) {
-      this.trouble.report('check', error);
-      return null;
-    }
-  }
-
   /** Gives rings already made a moment to get out, then closes; ends within about five seconds whatever the queue does. */
   close(): Promise<void> {
     this.closing ??= this.shutDown();
