@@ -2,65 +2,48 @@
 export const RECEIPT_LANGUAGES = ['ru', 'uz', 'en'] as const;
 export type ReceiptLanguage = (typeof RECEIPT_LANGUAGES)[number];
 
-export interface ReceiptWords {
-  readonly types: Readonly<Record<string, string>>;
-  readonly tin: string;
-  readonly address: string;
-  readonly receipt: string;
-  readonly shift: string;
-  readonly time: string;
-  readonly discount: string;
-  readonly afterDiscount: string;
-  readonly vat: string;
-  readonly spic: string;
-  readonly marking: string;
+/** By the type that a document names. */
+const TYPES_RU: Readonly<Record<string, string>> = {
+  sale: 'Продажа',
+  refund: 'Возврат',
+  advance: 'Аванс',
+  credit: 'Кредит',
+};
+
+const RU = {
+  types: TYPES_RU,
+  tin: 'ИНН',
+  address: 'Адрес',
+  receipt: 'Чек №',
+  shift: 'Смена №',
+  time: 'Дата и время',
+  discount: 'Скидка',
+  afterDiscount: 'С учётом скидки',
+  vat: 'в т. ч. НДС',
+  spic: 'ИКПУ',
+  marking: 'Маркировка',
   /** How many codes of a line are not on the paper. */
-  readonly markingNotPrinted: string;
-  readonly barcode: string;
-  readonly total: string;
-  readonly totalVat: string;
-  readonly cash: string;
-  readonly card: string;
-  readonly wallet: string;
-  readonly principalTin: string;
-  readonly principalPinfl: string;
-  readonly buyerTin: string;
-  readonly buyerPinfl: string;
-  readonly terminal: string;
-  readonly sign: string;
-  readonly refundOf: string;
-  readonly notFiscal: string;
-}
+  markingNotPrinted: 'Не напечатано кодов маркировки',
+  barcode: 'Штрих-код',
+  total: 'ИТОГО',
+  totalVat: 'В том числе НДС',
+  cash: 'Наличные',
+  card: 'Банковская карта',
+  wallet: 'Кошелёк',
+  principalTin: 'ИНН комитента',
+  principalPinfl: 'ПИНФЛ комитента',
+  buyerTin: 'ИНН покупателя',
+  buyerPinfl: 'ПИНФЛ покупателя',
+  terminal: 'Терминал (ФМ)',
+  sign: 'Фискальный признак',
+  refundOf: 'Возврат по чеку №',
+  notFiscal: 'НЕ ФИСКАЛЬНЫЙ ЧЕК · NOT FISCAL',
+};
+
+export type ReceiptWords = typeof RU;
 
 export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
-  ru: {
-    types: { sale: 'Продажа', refund: 'Возврат', advance: 'Аванс', credit: 'Кредит' },
-    tin: 'ИНН',
-    address: 'Адрес',
-    receipt: 'Чек №',
-    shift: 'Смена №',
-    time: 'Дата и время',
-    discount: 'Скидка',
-    afterDiscount: 'С учётом скидки',
-    vat: 'в т. ч. НДС',
-    spic: 'ИКПУ',
-    marking: 'Маркировка',
-    markingNotPrinted: 'Не напечатано кодов маркировки',
-    barcode: 'Штрих-код',
-    total: 'ИТОГО',
-    totalVat: 'В том числе НДС',
-    cash: 'Наличные',
-    card: 'Банковская карта',
-    wallet: 'Кошелёк',
-    principalTin: 'ИНН комитента',
-    principalPinfl: 'ПИНФЛ комитента',
-    buyerTin: 'ИНН покупателя',
-    buyerPinfl: 'ПИНФЛ покупателя',
-    terminal: 'Терминал (ФМ)',
-    sign: 'Фискальный признак',
-    refundOf: 'Возврат по чеку №',
-    notFiscal: 'НЕ ФИСКАЛЬНЫЙ ЧЕК · NOT FISCAL',
-  },
+  ru: RU,
   uz: {
     types: { sale: 'Savdo', refund: 'Qaytarish', advance: 'Bo‘nak', credit: 'Kredit' },
     tin: 'STIR',

@@ -10,18 +10,6 @@ export interface MessageTemplate {
   text: string;
 }
 
-/** Words of the e-mail around the template. */
-export interface EmailWords {
-  open: string;
-  total: string;
-  date: string;
-  number: string;
-  attached: string;
-  sentBy: string;
-  unsubscribe: string;
-  test: string;
-}
-
 export const DEFAULT_TEMPLATES: Readonly<Record<MessageChannel, Readonly<Record<MessageLanguage, MessageTemplate>>>> = {
   email: {
     uz: { subject: '{merchant}: {kind}, {total}', text: '{kind} — {merchant}.\n\nXaridingiz uchun rahmat.' },
@@ -40,14 +28,17 @@ export const DEFAULT_TEMPLATES: Readonly<Record<MessageChannel, Readonly<Record<
   },
 };
 
-export const EMAIL_WORDS: Readonly<Record<MessageLanguage, EmailWords>> = {
-  uz: {
-    ...{ open: 'Chekni ochish', total: 'Jami', date: 'Sana', number: 'Chek raqami' },
-    attached: 'Chek PDF ko‘rinishida ilova qilingan.',
-    sentBy: 'Bu xat sotuvchi nomidan yuborildi:',
-    unsubscribe: 'Bu sotuvchidan bunday xatlarni olmaslik',
-    test: 'Sinov xabari',
-  },
+const EMAIL_UZ = {
+  ...{ open: 'Chekni ochish', total: 'Jami', date: 'Sana', number: 'Chek raqami' },
+  attached: 'Chek PDF ko‘rinishida ilova qilingan.',
+  sentBy: 'Bu xat sotuvchi nomidan yuborildi:',
+  unsubscribe: 'Bu sotuvchidan bunday xatlarni olmaslik',
+  test: 'Sinov xabari',
+};
+
+/** Words of the e-mail around the template. */
+export const EMAIL_WORDS: Readonly<Record<MessageLanguage, typeof EMAIL_UZ>> = {
+  uz: EMAIL_UZ,
   ru: {
     ...{ open: 'Открыть чек', total: 'Итого', date: 'Дата', number: 'Номер чека' },
     attached: 'Чек приложен в формате PDF.',

@@ -1,30 +1,20 @@
 import type { MessageLanguage } from '#messages';
 
-interface BotWords {
-  welcome: string;
-  offer: string;
-  share: string;
-  proven: string;
-  foreign: string;
-  noPhone: string;
-  notYet: string;
-  stopped: string;
-  full: string;
-}
+const UZ = {
+  welcome: 'Assalomu alaykum! Bu bot {merchant} cheklarini yuboradi.',
+  offer: 'Keyingi cheklarni shu yerda olish uchun telefon raqamingizni tasdiqlang. To‘xtatish: /stop',
+  share: 'Raqamimni yuborish',
+  proven: 'Raqam tasdiqlandi. Shu raqamga aytilgan cheklar endi shu yerga keladi. To‘xtatish: /stop',
+  foreign: 'Faqat o‘z raqamingizni tasdiqlash mumkin: tugmani bosing.',
+  noPhone: 'Bu O‘zbekiston mobil raqami emas.',
+  notYet: 'Chek hali ro‘yxatga olinmagan. Birozdan so‘ng havolani qayta oching.',
+  stopped: 'To‘xtatildi: bu yerga boshqa chek kelmaydi. Qaytadan boshlash: /start',
+  full: 'Bot hozircha yangi raqam qabul qila olmaydi. Har bir chek havolasi orqali keladi.',
+};
 
 /** What a merchant's bot says; `{merchant}` is the name. */
-export const BOT_WORDS: Readonly<Record<MessageLanguage, BotWords>> = {
-  uz: {
-    welcome: 'Assalomu alaykum! Bu bot {merchant} cheklarini yuboradi.',
-    offer: 'Keyingi cheklarni shu yerda olish uchun telefon raqamingizni tasdiqlang. To‘xtatish: /stop',
-    share: 'Raqamimni yuborish',
-    proven: 'Raqam tasdiqlandi. Shu raqamga aytilgan cheklar endi shu yerga keladi. To‘xtatish: /stop',
-    foreign: 'Faqat o‘z raqamingizni tasdiqlash mumkin: tugmani bosing.',
-    noPhone: 'Bu O‘zbekiston mobil raqami emas.',
-    notYet: 'Chek hali ro‘yxatga olinmagan. Birozdan so‘ng havolani qayta oching.',
-    stopped: 'To‘xtatildi: bu yerga boshqa chek kelmaydi. Qaytadan boshlash: /start',
-    full: 'Bot hozircha yangi raqam qabul qila olmaydi. Har bir chek havolasi orqali keladi.',
-  },
+export const BOT_WORDS: Readonly<Record<MessageLanguage, typeof UZ>> = {
+  uz: UZ,
   ru: {
     welcome: 'Здравствуйте! Этот бот присылает чеки продавца {merchant}.',
     offer: 'Чтобы получать здесь следующие чеки, подтвердите свой номер телефона. Отключить: /stop',

@@ -1,26 +1,18 @@
 import type { ReceiptLanguage } from '#paper';
 
-interface NoticeWords {
-  ask: string;
-  button: string;
-  ended: string;
-  sent: string;
-  notSent: string;
-  nothingSent: string;
-  back: string;
-}
+const UZ = {
+  ask: 'Bu sotuvchining cheklari endi ushbu manzilga yuborilmasinmi?',
+  button: 'Yuborilmasin',
+  ended: 'Bajarildi: bu sotuvchidan ushbu manzilga xabarlar yuborilmaydi.',
+  sent: 'Chek yuborilmoqda:',
+  notSent: 'Chek yuborilmadi.',
+  nothingSent: 'Bu chek hech qayerga yuborilmagan.',
+  back: 'Chekka qaytish',
+};
 
 /** What the small pages around messages say. */
-export const NOTICE_WORDS: Readonly<Record<ReceiptLanguage, NoticeWords>> = {
-  uz: {
-    ask: 'Bu sotuvchining cheklari endi ushbu manzilga yuborilmasinmi?',
-    button: 'Yuborilmasin',
-    ended: 'Bajarildi: bu sotuvchidan ushbu manzilga xabarlar yuborilmaydi.',
-    sent: 'Chek yuborilmoqda:',
-    notSent: 'Chek yuborilmadi.',
-    nothingSent: 'Bu chek hech qayerga yuborilmagan.',
-    back: 'Chekka qaytish',
-  },
+export const NOTICE_WORDS: Readonly<Record<ReceiptLanguage, typeof UZ>> = {
+  uz: UZ,
   ru: {
     ask: 'Больше не присылать чеки этого продавца на этот адрес?',
     button: 'Не присылать',

@@ -1,57 +1,10 @@
-import type { ReceiptStatus } from '#fiscal-domain';
 import type { ReceiptLanguage } from '#paper';
 
-interface StatusWords {
-  title: string;
-  detail: string;
-}
-
 /** What the receipt's page says beside the words of the printed receipt. */
-export interface PageWords {
+const EN = {
   /** Name of the language in itself. */
-  language: string;
-  sum: string;
-  phone: string;
-  statuses: Readonly<Record<ReceiptStatus, StatusWords>>;
-  /** Instead of `registered`, when a test module registered it. */
-  test: StatusWords;
-  /** Neither registered nor ended yet. */
-  notFiscalYet: string;
-  onItsWay: string;
-  /** Instead of `onItsWay`, and instead of the way to the check. */
-  testUnchecked: string;
-  signUnknown: string;
-  withoutSign: string;
-  accepted: string;
-  cashier: string;
-  packageCode: string;
-  refunded: string;
-  refundedWhole: string;
-  /** Before the moment for which a document that changes with each refund is true. */
-  asOf: string;
-  /** What the seller says beside the fiscal document. */
-  notInDocument: string;
-  line: string;
-  refund: string;
-  sale: string;
-  check: string;
-  takeAway: string;
-  picture: string;
-  text: string;
-  missing: StatusWords;
-  /** Instead of `missing`, where the receipt has left for an archive. */
-  archived: StatusWords;
-  send: string;
-  sendButton: string;
-  emailAddress: string;
-  inTelegram: string;
-  share: string;
-  printed: string;
-  stopMessages: string;
-}
-
-const EN: PageWords = {
-  ...{ language: 'English', sum: 'UZS', phone: 'Phone' },
+  language: 'English',
+  ...{ sum: 'UZS', phone: 'Phone' },
   statuses: {
     awaiting_payment: {
       title: 'Waiting for payment',
@@ -73,9 +26,12 @@ const EN: PageWords = {
       detail: 'This receipt was cancelled before it was registered. It is not a fiscal document.',
     },
   },
+  /** Instead of `registered`, when a test module registered it. */
   test: { title: 'Test receipt', detail: 'Registered by a test module. It is not a fiscal receipt.' },
+  /** Neither registered nor ended yet. */
   notFiscalYet: 'NOT A FISCAL RECEIPT',
   onItsWay: 'On its way to the tax authority, at the latest within 48 hours. Until then the check may not find it.',
+  /** Instead of `onItsWay`, and instead of the way to the check. */
   testUnchecked: 'The tax authority’s check does not know test receipts.',
   signUnknown: 'not known yet',
   withoutSign: 'Documents of this type have no fiscal sign.',
@@ -84,7 +40,9 @@ const EN: PageWords = {
   packageCode: 'Package',
   refunded: 'Refunded',
   refundedWhole: 'Refunded in full',
+  /** Before the moment for which a document that changes with each refund is true. */
   asOf: 'As of',
+  /** What the seller says beside the fiscal document. */
   notInDocument: 'Stated by the seller. Not part of the fiscal receipt:',
   line: 'Line',
   refund: 'Refund',
@@ -97,6 +55,7 @@ const EN: PageWords = {
     title: 'There is no such receipt',
     detail: 'The address may be incomplete. Please open it once more from the QR code or from the seller’s message.',
   },
+  /** Instead of `missing`, where the receipt has left for an archive. */
   archived: {
     title: 'The receipt is in an archive',
     detail: 'It is older than receipts are kept at this address. Please ask the seller for it.',
@@ -104,6 +63,8 @@ const EN: PageWords = {
   ...{ send: 'Send to me', sendButton: 'Send', emailAddress: 'E-mail', inTelegram: 'Receive in Telegram' },
   ...{ share: 'Share', printed: 'Print', stopMessages: 'Do not send me receipts of this seller' },
 };
+
+export type PageWords = typeof EN;
 
 const RU: PageWords = {
   ...{ language: 'Русский', sum: 'сум', phone: 'Телефон' },
