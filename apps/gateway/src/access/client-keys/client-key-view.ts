@@ -1,4 +1,5 @@
 import type { Prisma } from '#database';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 
 export interface ClientKeyView {
   id: string;
@@ -20,13 +21,5 @@ export interface NewClientKeyView extends ClientKeyView {
 export function clientKeyView(
   row: Omit<Prisma.ClientKeyGetPayload<object>, 'secretSealed' | 'clientId'>,
 ): ClientKeyView {
-  return {
-    id: row.id,
-    use: row.use,
-    algorithm: row.algorithm,
-    name: row.name,
-    public_key: row.publicKey,
-    created_at: row.createdAt.toISOString(),
-    disabled_at: row.disabledAt?.toISOString() ?? null,
-  };
+  return viewOfColumns(row, 'id', 'use', 'algorithm', 'name', 'publicKey', 'createdAt', 'disabledAt');
 }

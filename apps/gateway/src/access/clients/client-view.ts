@@ -1,5 +1,6 @@
 import type { Prisma } from '#database';
 import type { IpPolicy, SigningPolicy } from './client-bodies.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 
 /** A client as its merchant's administrators see it; no secret, nor its hash. */
 export interface ClientView {
@@ -28,16 +29,8 @@ export type OauthClientRow = Prisma.OauthClientGetPayload<object>;
 
 export function clientView(row: OauthClientRow): ClientView {
   return {
-    id: row.id,
-    name: row.name,
-    scopes: row.scopes,
-    ip_policy: row.ipPolicy,
-    allowed_cidrs: row.allowedCidrs,
-    require_idempotency_key: row.requireIdempotencyKey,
-    signing_policy: row.signingPolicy,
+    ...viewOfColumns(row, 'id', 'name', 'scopes', 'ipPolicy', 'allowedCidrs', 'requireIdempotencyKey', 'signingPolicy'),
     token_endpoint_auth_methods: row.authMethods,
-    previous_secret_expires_at: row.previousSecretExpiresAt?.toISOString() ?? null,
-    disabled_at: row.disabledAt?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
+    ...viewOfColumns(row, 'previousSecretExpiresAt', 'disabledAt', 'createdAt'),
   };
 }

@@ -5,7 +5,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import type { DeviceRow } from './device.repository.js';
 import { DeviceTasks } from './device-tasks.js';
-import { snakeCased } from './snake-cased.js';
+import { snakeCased } from '../../http/snake-cased.js';
 import { taskProblem } from './task-problems.js';
 
 export interface CallView {

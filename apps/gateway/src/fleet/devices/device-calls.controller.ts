@@ -10,7 +10,7 @@ import { DeviceHistory, type AttemptView, type ZReportView } from './device-hist
 import { DeviceTasks } from './device-tasks.js';
 import { DeviceRepository, type DeviceRow } from './device.repository.js';
 import { CallDevice, type CallView } from './call-device.js';
-import { snakeCased } from './snake-cased.js';
+import { snakeCased } from '../../http/snake-cased.js';
 
 /** What a register is asked now, and what has happened at it. */
 @Controller('v1/devices/:id')

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { listAttempts } from '#ledger';
-import { snakeCased } from './snake-cased.js';
+import { snakeCased } from '../../http/snake-cased.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
 
 /** One try to register a document, newest first; for support. */

@@ -3,6 +3,7 @@ import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_DOCUMENT_LIMIT } from 
 import { profileView, type ProfileView } from './device-profile.js';
 import type { DeviceRow } from './device.repository.js';
 import type { Transport } from './device-bodies.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -75,34 +76,14 @@ export interface CountdownsView {
 
 export function deviceView(row: DeviceRow): DeviceView {
   return {
-    id: row.id,
-    name: row.name,
-    model: row.model,
-    branch_id: row.branch_id,
-    group_id: row.group_id,
-    transport: row.transport,
-    base_url: row.base_url,
-    state: row.state,
-    state_reason: row.state_reason,
-    state_since: row.state_since.toISOString(),
-    draining_since: moment(row.draining_since),
-    registered_at: row.registered_at.toISOString(),
-    last_seen_at: moment(row.last_seen_at),
-    terminal_id: row.terminal_id,
-    journal_id: row.journal_id,
-    capabilities: row.capabilities,
+    ...viewOfColumns(row, 'id', 'name', 'model', 'branch_id', 'group_id', 'transport', 'base_url'),
+    ...viewOfColumns(row, 'state', 'state_reason', 'state_since', 'draining_since', 'registered_at', 'last_seen_at'),
+    ...viewOfColumns(row, 'terminal_id', 'journal_id', 'capabilities', 'close_at'),
     classifier_version: row.reading?.classifierVersion ?? null,
     classifier_is_old: isClassifierOld(row),
     profile: profileView(row.profile),
-    close_at: row.close_at,
     business: row.business && businessView(row.business),
-    lane: {
-      waiting: row.waiting,
-      oldest_accepted_at: moment(row.oldest_accepted_at),
-      open_attempt_id: row.open_attempt_id,
-      due_at: moment(row.due_at),
-      due_reason: row.due_reason,
-    },
+    lane: viewOfColumns(row, 'waiting', 'oldest_accepted_at', 'open_attempt_id', 'due_at', 'due_reason'),
     countdowns: {
       read_at: moment(row.reading_at),
       subscription: subscriptionOf(row),

@@ -6,6 +6,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { given } from '../../http/given.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import { refuseTakenCode } from '../places/place-rules.js';
 import type { PlatformMerchantBody } from '../platform/platform-bodies.js';
 import type { MerchantPatch } from './merchant-bodies.js';
@@ -104,13 +105,6 @@ function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSett
 }
 
 function merchantView(row: MerchantRow): MerchantView {
-  return {
-    id: row.id,
-    code: row.code,
-    name: row.name,
-    tin: row.tin,
-    mode: row.mode,
-    ...readMerchantSettings(row.settings),
-    created_at: row.createdAt.toISOString(),
-  };
+  const columns = viewOfColumns(row, 'id', 'code', 'name', 'tin', 'mode', 'createdAt');
+  return { ...columns, ...readMerchantSettings(row.settings) };
 }

@@ -6,6 +6,7 @@ import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
 import type { ArchivableQuery, PlaceBody, PlacePatch } from './place-bodies.js';
 import { given } from '../../http/given.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import { refuseArchived, refuseTakenCode } from './place-rules.js';
 import { assertOwnDevice } from './places.js';
 
@@ -151,12 +152,5 @@ export abstract class PlaceRegister<Row extends PlaceRow, View extends PlaceView
 }
 
 export function placeView(row: PlaceRow): PlaceView {
-  return {
-    id: row.id,
-    code: row.code,
-    name: row.name,
-    default_device_id: row.defaultDeviceId,
-    archived_at: row.archivedAt?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
-  };
+  return viewOfColumns(row, 'id', 'code', 'name', 'defaultDeviceId', 'archivedAt', 'createdAt');
 }

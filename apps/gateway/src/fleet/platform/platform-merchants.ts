@@ -5,6 +5,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import type { MerchantMode } from '../merchants/merchant-settings.js';
 import { refuseTakenCode } from '../places/place-rules.js';
 import { readQuotas, type Quotas } from '../usage/quotas.js';
@@ -156,10 +157,7 @@ function mergedQuotas(stored: unknown, changed: Partial<Quotas>): Partial<Quotas
 
 function merchantView(row: Row): PlatformMerchantView {
   return {
-    ...{ id: row.id, code: row.code, name: row.name, tin: row.tin, mode: row.mode },
-    suspended_at: row.suspended_at?.toISOString() ?? null,
-    suspended_reason: row.suspended_reason,
+    ...viewOfColumns(row, 'id', 'code', 'name', 'tin', 'mode', 'suspended_at', 'suspended_reason', 'created_at'),
     quotas: readQuotas(row.quotas),
-    created_at: row.created_at.toISOString(),
   };
 }

@@ -5,6 +5,7 @@ import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import { CatalogWords } from './catalog-words.js';
 import { CheckProducts } from './check-products.js';
 import type { CheckedProduct } from './check-product.js';
@@ -161,10 +162,7 @@ function closed(): Problem {
 
 function viewOf(row: SyncRow): SyncView {
   return {
-    id: row.id,
+    ...viewOfColumns(row, 'id', 'result', 'created_at', 'finished_at'),
     state: row.state === 'open' && row.commit_requested_at !== null ? 'committing' : row.state,
-    result: row.result,
-    created_at: row.created_at.toISOString(),
-    finished_at: row.finished_at?.toISOString() ?? null,
   };
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
 import { limitOf, pageBy, type Page, type PageQuery } from '../../http/paging.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import { readCursor, writeCursor } from '../catalog/cursors.js';
 import type { ImportProgress } from './import-runs.js';
 
@@ -55,18 +56,12 @@ function importView(row: Prisma.ClassifierImportGetPayload<object>): ClassifierI
   const progress = row.progress as Partial<ImportProgress> | null;
   const result = row.result as Partial<NonNullable<ClassifierImportView['result']>> | null;
   return {
-    id: row.id,
-    kind: row.kind,
+    ...viewOfColumns(row, 'id', 'kind', 'state', 'version'),
     source: publicPart(row.source),
-    state: row.state,
-    version: row.version,
     result: result && { added: result.added ?? 0, changed: result.changed ?? 0, ended: result.ended ?? 0 },
     progress: { rows: progress?.rows ?? 0, rejected: progress?.rejected ?? 0, samples: progress?.samples ?? [] },
     error: row.error === null ? null : withoutSecrets(row.error).slice(0, MAX_ERROR),
-    restored_version: row.restoredVersion,
-    started_at: row.startedAt.toISOString(),
-    seen_at: row.seenAt.toISOString(),
-    finished_at: row.finishedAt?.toISOString() ?? null,
+    ...viewOfColumns(row, 'restoredVersion', 'startedAt', 'seenAt', 'finishedAt'),
   };
 }
 

@@ -1,4 +1,4 @@
-import { snakeCased } from '../../fleet/devices/snake-cased.js';
+import { snakeCased } from '../../http/snake-cased.js';
 
 /** What the feed lists and webhooks carry (docs/webhooks.md). */
 export interface EventView {

@@ -11,6 +11,7 @@ import type { Caller } from '../../audit/caller.js';
 import { keptSecretFaults } from '../../http/account-fields.js';
 import { given } from '../../http/given.js';
 import { notFound } from '../../http/own-id.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { setAnew, switched } from '../begin-anew.js';
@@ -203,14 +204,11 @@ export class MessageAccounts {
   private view(row: AccountRow): MessageAccountView {
     const { values, secrets } = storedSettings(row);
     return {
-      ...{ id: row.id, channel: row.channel, provider: row.provider, name: row.name, settings: values, secrets },
-      ...{ per_minute: row.perMinute, quiet_from: row.quietFrom, quiet_until: row.quietUntil },
+      ...viewOfColumns(row, 'id', 'channel', 'provider', 'name', 'perMinute', 'quietFrom', 'quietUntil'),
+      ...{ settings: values, secrets },
       callback_url: this.tokens.callbackUrl(row.id),
       enabled: row.disabledAt === null,
-      disabled_at: row.disabledAt?.toISOString() ?? null,
-      disabled_reason: row.disabledReason,
-      failing_since: row.failingSince?.toISOString() ?? null,
-      created_at: row.createdAt.toISOString(),
+      ...viewOfColumns(row, 'disabledAt', 'disabledReason', 'failingSince', 'createdAt'),
     };
   }
 }

@@ -1,5 +1,6 @@
 import type { Prisma } from '#database';
 import type { MessageChannel } from '#messages';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 
 /** A message as the API shows it: of the address only what recognises it. */
 export interface MessageView {
@@ -46,16 +47,12 @@ export const WITH_ATTEMPTS = { attempts: { orderBy: { number: 'asc' } } } as con
 
 export function messageView(row: MessageRow): MessageView {
   return {
-    ...{ id: row.id, receipt_id: row.receiptId, channel: row.channel, source: row.source, language: row.language },
-    ...{ to: row.addressHint, state: row.state, reason: row.reason },
-    ...{ provider_ref: row.providerRef, provider_word: row.providerWord, parts: row.parts },
+    ...viewOfColumns(row, 'id', 'receiptId', 'channel', 'source', 'language', 'state', 'reason'),
+    to: row.addressHint,
+    ...viewOfColumns(row, 'providerRef', 'providerWord', 'parts', 'attemptCount', 'createdAt', 'sentAt', 'deliveredAt'),
     cost: row.costTiyin === null ? null : Number(row.costTiyin),
-    attempt_count: row.attemptCount,
-    created_at: row.createdAt.toISOString(),
-    sent_at: row.sentAt?.toISOString() ?? null,
-    delivered_at: row.deliveredAt?.toISOString() ?? null,
-    attempts: row.attempts.map(({ number, at, durationMs, outcome, code, detail }) => ({
-      ...{ number, at: at.toISOString(), duration_ms: durationMs, outcome, code, detail },
-    })),
+    attempts: row.attempts.map((attempt) =>
+      viewOfColumns(attempt, 'number', 'at', 'durationMs', 'outcome', 'code', 'detail'),
+    ),
   };
 }

@@ -6,6 +6,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import { AddressBook } from './address-book.js';
 import type { SuppressionBody } from './message-bodies.js';
 import { addressOrThrow } from './receipt-messages.js';
@@ -76,8 +77,8 @@ export class Suppressions {
 
 function suppressionView(row: SuppressionRow): SuppressionView {
   return {
-    ...{ id: row.id, channel: row.channel, address: row.addressHint, message_id: row.messageId },
+    ...viewOfColumns(row, 'id', 'channel', 'messageId', 'createdAt'),
+    address: row.addressHint,
     reason: row.reason as SuppressionView['reason'],
-    created_at: row.createdAt.toISOString(),
   };
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { Prisma, PrismaService } from '#database';
-import { snakeCased } from '../../fleet/devices/snake-cased.js';
+import { snakeCased } from '../../http/snake-cased.js';
 import { readCursor, writeCursor } from '../../goods/catalog/cursors.js';
 import { pageBy } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';

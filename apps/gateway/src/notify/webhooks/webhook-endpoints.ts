@@ -8,6 +8,7 @@ import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
 import { given } from '../../http/given.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import { WEBHOOK_GUARD } from '../../tokens.js';
 import { setAnew, switched } from '../begin-anew.js';
 import type { RotateSecretBody, WebhookBody, WebhookPatch } from './webhook-bodies.js';
@@ -204,15 +205,8 @@ function urlFault(code: ProblemCode, reason: string): Problem {
 
 function webhookView(row: WebhookRow): WebhookView {
   return {
-    id: row.id,
-    url: row.url,
-    events: row.events,
-    description: row.description,
-    batch_size: row.batchSize,
+    ...viewOfColumns(row, 'id', 'url', 'events', 'description', 'batchSize'),
     enabled: row.disabledAt === null,
-    disabled_at: row.disabledAt?.toISOString() ?? null,
-    disabled_reason: row.disabledReason,
-    failing_since: row.failingSince?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
+    ...viewOfColumns(row, 'disabledAt', 'disabledReason', 'failingSince', 'createdAt'),
   };
 }

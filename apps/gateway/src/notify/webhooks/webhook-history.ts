@@ -3,6 +3,7 @@ import { PrismaService, type Prisma } from '#database';
 import { Problem } from '#problems';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
+import { viewOfColumns } from '../../http/view-of-columns.js';
 import type { EventRow } from '../events/event-row.js';
 import { deliverySearch, isWalked, WALKED, type FoundDeliveries } from './delivery-search.js';
 import { eventMessage } from './webhook-message.js';
@@ -156,24 +157,11 @@ function requestOf(row: DeliveryRow, event: EventRow): DeliveryRequest {
 
 function deliveryView(row: DeliveryRow): DeliveryView {
   return {
-    id: row.id,
-    event_id: row.eventId,
-    type: row.type,
-    subject_id: row.subjectId,
-    url: row.url,
-    state: row.state,
-    attempt_count: row.attemptCount,
-    last_http_status: row.lastHttpStatus,
+    ...viewOfColumns(row, 'id', 'eventId', 'type', 'subjectId', 'url', 'state', 'attemptCount', 'lastHttpStatus'),
     due_at: row.state === 'pending' ? row.dueAt.toISOString() : null,
-    created_at: row.createdAt.toISOString(),
-    finished_at: row.finishedAt?.toISOString() ?? null,
-    attempts: row.attempts.map((attempt) => ({
-      number: attempt.number,
-      at: attempt.at.toISOString(),
-      duration_ms: attempt.durationMs,
-      outcome: attempt.outcome,
-      http_status: attempt.httpStatus,
-      answer: attempt.answer,
-    })),
+    ...viewOfColumns(row, 'createdAt', 'finishedAt'),
+    attempts: row.attempts.map((attempt) =>
+      viewOfColumns(attempt, 'number', 'at', 'durationMs', 'outcome', 'httpStatus', 'answer'),
+    ),
   };
 }

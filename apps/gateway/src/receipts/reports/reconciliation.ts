@@ -4,7 +4,7 @@ import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } fr
 import { documentsOfShift } from '#ledger';
 import { systemClock } from '#runtime';
 import { readWhole } from '../missing-receipt.js';
-import { snakeCased } from '../../fleet/devices/snake-cased.js';
+import { snakeCased } from '../../http/snake-cased.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
 import { inItsTurn, periodOf, spanOf, type Period, type ReconciliationQuery } from './report-queries.js';
 

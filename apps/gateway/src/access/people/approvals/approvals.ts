@@ -5,6 +5,7 @@ import { AuditedChange } from '../../../audit/audited-change.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../../http/paging.js';
 import { holdsScope, SCOPES } from '../../../http/scopes.js';
+import { viewOfColumns } from '../../../http/view-of-columns.js';
 import type { RoleGiver } from '../invitations/invitations.js';
 import type { ApprovalQuery, ApprovalStateView } from './approval-query.js';
 
@@ -115,15 +116,8 @@ function stateOf(row: Pick<ApprovalRow, 'state' | 'expiresAt'>): ApprovalStateVi
 
 function approvalView(row: ApprovalRow): ApprovalView {
   return {
-    id: row.id,
-    action: row.action,
-    subject_id: row.subjectId,
-    request: row.request,
+    ...viewOfColumns(row, 'id', 'action', 'subjectId', 'request'),
     state: stateOf(row),
-    requested_by: row.requestedBy,
-    requested_at: row.requestedAt.toISOString(),
-    expires_at: row.expiresAt.toISOString(),
-    decided_by: row.decidedBy,
-    decided_at: row.decidedAt?.toISOString() ?? null,
+    ...viewOfColumns(row, 'requestedBy', 'requestedAt', 'expiresAt', 'decidedBy', 'decidedAt'),
   };
 }

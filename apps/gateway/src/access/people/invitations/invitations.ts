@@ -16,6 +16,7 @@ import {
 import { holdsScope, type Scope } from '../../../http/scopes.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
+import { viewOfColumns } from '../../../http/view-of-columns.js';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
 import { consoleAddress } from '../console-address.js';
@@ -225,12 +226,5 @@ export function placeOf(merchantId: string): { merchantId: string | null } {
 }
 
 function invitationView(row: InvitationRow): InvitationView {
-  return {
-    id: row.id,
-    email: row.email,
-    roles: row.roles,
-    invited_by: row.invitedBy,
-    created_at: row.createdAt.toISOString(),
-    expires_at: row.expiresAt.toISOString(),
-  };
+  return viewOfColumns(row, 'id', 'email', 'roles', 'invitedBy', 'createdAt', 'expiresAt');
 }

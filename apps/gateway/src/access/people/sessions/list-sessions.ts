@@ -4,6 +4,7 @@ import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
+import { viewOfColumns } from '../../../http/view-of-columns.js';
 import { SessionRepository } from './session.repository.js';
 
 export interface SessionView {
@@ -40,13 +41,7 @@ export class OwnSessions {
       take: limit + 1,
     });
     return pageOf(rows, limit, (row) => ({
-      id: row.id,
-      login: row.login,
-      address: row.address,
-      user_agent: row.userAgent,
-      created_at: row.createdAt.toISOString(),
-      last_seen_at: row.lastSeenAt.toISOString(),
-      expires_at: row.expiresAt.toISOString(),
+      ...viewOfColumns(row, 'id', 'login', 'address', 'userAgent', 'createdAt', 'lastSeenAt', 'expiresAt'),
       current: row.id === person.sessionId,
     }));
   }

@@ -7,6 +7,7 @@ import { AuditedChange } from '../../../audit/audited-change.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
 import { isPlatformRole, isRole, PLATFORM, type Role } from '../../../http/roles.js';
+import { viewOfColumns } from '../../../http/view-of-columns.js';
 import { refuseForeignRoles, type RoleGiver } from '../invitations/invitations.js';
 import { lockMemberships } from '../invitations/lock-memberships.js';
 
@@ -146,12 +147,5 @@ async function refuseWhoLostRights(
 }
 
 function userView(row: UserRow): UserView {
-  return {
-    id: row.id,
-    name: row.name,
-    email: row.email,
-    roles: row.roles,
-    last_login_at: row.last_login_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-  };
+  return viewOfColumns(row, 'id', 'name', 'email', 'roles', 'last_login_at', 'created_at');
 }

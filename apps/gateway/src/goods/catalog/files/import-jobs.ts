@@ -6,6 +6,7 @@ import { Problem, problemOf } from '#problems';
 import { FairSlots, newId, type Logger } from '#runtime';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';
+import { viewOfColumns } from '../../../http/view-of-columns.js';
 import { keepFile } from '../../sheets/keep-file.js';
 import { ScratchFolders } from '../../sheets/scratch-folders.js';
 import { UnreadableFile } from '../../sheets/sheet-row.js';
@@ -199,13 +200,8 @@ export class ImportJobs {
 
 function viewOf(row: ImportRow): ImportView {
   return {
-    id: row.id,
-    format: row.format,
-    mode: row.mode,
+    ...viewOfColumns(row, 'id', 'format', 'mode', 'progress', 'created_at', 'finished_at'),
     state: row.is_dead ? 'failed' : row.state,
-    progress: row.progress,
     error: row.is_dead ? 'The gateway that worked on it has gone; send the file again.' : row.error,
-    created_at: row.created_at.toISOString(),
-    finished_at: row.finished_at?.toISOString() ?? null,
   };
 }

@@ -9,7 +9,7 @@ function cased(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [snake(key), cased(member)]));
 }
 
-function snake(key: string): string {
+export function snake(key: string): string {
   return key
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
