@@ -74,6 +74,11 @@ export class Problem extends Error {
     return problem;
   }
 
+  /** The problem of one fault. @param pointer see ProblemError */
+  static at(pointer: string, code: string, detail: string): Problem {
+    return Problem.fromErrors([{ pointer, code, detail }]);
+  }
+
   /** @param language of the faults, where there are words for them (problem-texts.ts); everything else stays English */
   detailIn(language: Language): string {
     const [first] = this.errors;

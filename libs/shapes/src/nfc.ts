@@ -61,5 +61,5 @@ function normalised(text: string, place: Place | null): string {
 function refusal(place: Place | null, code: 'too_long' | 'invalid_text', fault: string): Problem {
   const path: string[] = [];
   for (let at = place; at; at = at.within) path.unshift(at.name);
-  return Problem.fromErrors([{ pointer: pointerTo(path), code, detail: `A text ${fault}.` }]);
+  return Problem.at(pointerTo(path), code, `A text ${fault}.`);
 }

@@ -71,8 +71,7 @@ function readCursor(cursor: string, merchantId: string): AuditHead {
   const sequence = isMine ? bytes.readBigInt64BE() : -1n;
   if (sequence === 0n) return TRAIL_START;
   if (sequence > 0n) return { sequence, hash: bytes.subarray(SEQUENCE_BYTES, end) };
-  const detail = 'cursor must be a cursor of this call';
-  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  throw Problem.at('/cursor', 'invalid_value', 'cursor must be a cursor of this call');
 }
 
 /** Whose trail it is: a place of another one's, which is not in this one, would look like a trail that was cut. */

@@ -36,8 +36,7 @@ export function limitOf({ limit }: Pick<PageQuery, 'limit'>): number {
 
 /** For a cursor that is none of this list. */
 export function strangeCursor(): Problem {
-  const detail = 'cursor must be a next_cursor of this list';
-  return Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  return Problem.at('/cursor', 'invalid_value', 'cursor must be a next_cursor of this list');
 }
 
 /** @throws Problem 422 for a cursor that is none of this list */

@@ -1,4 +1,4 @@
-import { Problem, type ProblemError } from '#problems';
+import { Problem } from '#problems';
 import { parseVerificationLink } from '#fiscal-domain';
 import { placesOf, type FoundLate } from './attempt-outcome.js';
 import { checkRegistration, type CheckedRegistration } from './check-registration.js';
@@ -39,23 +39,19 @@ export function documentDecided(
   );
   const [document] = named;
   if (document === undefined)
-    throw fault('/receipt_seq', 'contradicts_reading', `its register has it ${placesOf(found)}`);
+    throw Problem.at('/receipt_seq', 'contradicts_reading', `its register has it ${placesOf(found)}`);
   if (named.length > 1)
-    throw fault('/terminal_id', 'required', `its register has it ${placesOf(named)}: terminal_id says which`);
+    throw Problem.at('/terminal_id', 'required', `its register has it ${placesOf(named)}: terminal_id says which`);
   if (!isDuplicate) return { document, surplus: null };
   const baseline = { terminalId: document.terminalId, journalId: null, sequence: null, reading: null };
   const evidence = { receiptType, baseline, reading: null, calibration: null, deviceTerminalId: null };
   const check = checkRegistration(decision.claim, { ...evidence, startedAt: createdAt }, { nowMs: Date.now() });
   if (check.kind === 'refused') throw Problem.fromErrors(check.faults);
   if (document.fiscalSign !== null && check.registration.fiscalSign !== document.fiscalSign)
-    throw fault('/fiscal_sign', 'contradicts_reading', 'its register has answered with another fiscal sign');
+    throw Problem.at('/fiscal_sign', 'contradicts_reading', 'its register has answered with another fiscal sign');
   return { document, surplus: check.registration };
 }
 
 function linkOf(verificationUrl: string | null): string | null {
   return verificationUrl === null ? null : (parseVerificationLink(verificationUrl)?.terminalId ?? null);
-}
-
-function fault(pointer: string, code: ProblemError['code'], detail: string): Problem {
-  return Problem.fromErrors([{ pointer, code, detail }]);
 }

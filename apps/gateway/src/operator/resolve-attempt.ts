@@ -243,7 +243,7 @@ export class ResolveAttempt {
     const registration = checked(surplus, attempt, '/surplus');
     if (registration.receiptSeq === standing.receiptSeq && registration.terminalId === standing.terminalId) {
       const detail = 'the surplus document must be another one than the registration that stands';
-      throw Problem.fromErrors([{ pointer: '/surplus/receipt_seq', code: 'duplicate', detail }]);
+      throw Problem.at('/surplus/receipt_seq', 'duplicate', detail);
     }
     if (await this.rows.isSequenceTaken(tx, attempt.merchantId, registration))
       throw sequenceTaken('/surplus/receipt_seq');
@@ -263,7 +263,7 @@ function refuseUnlessUndecided(attempt: LockedAttempt, decision: Decision): void
   if (decision.kind !== 'not_registered' || decision.document === null) return;
   const detail =
     'receipt_seq does not belong to the decision not_registered: its register is not known to have a document of it';
-  throw Problem.fromErrors([{ pointer: '/receipt_seq', code: 'unknown_field', detail }]);
+  throw Problem.at('/receipt_seq', 'unknown_field', detail);
 }
 
 /** A register has answered for it although its receipt was ended, and no person has said yet what becomes of that document. */

@@ -55,7 +55,7 @@ export class PaymentsController {
     if (body.payment.method !== 'online') {
       const detail =
         'A payment is collected by the method "online"; money that has been taken belongs to POST /v1/receipts.';
-      throw Problem.fromErrors([{ pointer: '/payment/method', code: 'payment_method_unsupported', detail }]);
+      throw Problem.at('/payment/method', 'payment_method_unsupported', detail);
     }
     const command = {
       ...{ merchantId: client.merchantId, clientId: client.clientId, body },

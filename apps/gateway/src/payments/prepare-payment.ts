@@ -181,6 +181,5 @@ function repeatedIds({ first, further }: ReturnType<typeof receiptBodies>): Prob
 
 function sale(prepared: Sale): Sale {
   if (prepared.document.type === 'sale') return prepared;
-  const detail = 'Only the money of a sale can be collected online.';
-  throw Problem.fromErrors([{ pointer: '/type', code: 'invalid_value', detail }]);
+  throw Problem.at('/type', 'invalid_value', 'Only the money of a sale can be collected online.');
 }

@@ -92,7 +92,7 @@ export class ResolvePayment {
     const document = providerDocument({ url: decision.verification_url });
     if (!document) {
       const detail = 'The link must name terminal, number, time and sign: t, r, c and s.';
-      throw Problem.fromErrors([{ pointer: '/verification_url', code: 'invalid_format', detail }]);
+      throw Problem.at('/verification_url', 'invalid_format', detail);
     }
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<{ fiscal_mode: string; known: boolean }[]>`
@@ -192,8 +192,7 @@ function refuseUnlessManual(row: Locked, outcome: MovingOutcome): void {
     throw new Problem('payment_not_manual', `The payment is ${state}.`);
   const possible = MOVING.filter((each) => isPossible(state, each));
   if (possible.includes(outcome)) return;
-  const detail = `A payment that is ${state} is ${possible.join(' or ')}.`;
-  throw Problem.fromErrors([{ pointer: '/outcome', code: 'invalid_value', detail }]);
+  throw Problem.at('/outcome', 'invalid_value', `A payment that is ${state} is ${possible.join(' or ')}.`);
 }
 
 /** A registered receipt has no money, and the gateway has not been able to refund it. */

@@ -122,5 +122,5 @@ export function sandboxFaults(
 
 function notCollected(): Problem {
   const detail = 'Money is collected one sale at a time, by POST /v1/receipts or /v1/payments.';
-  return Problem.fromErrors([{ pointer: '/payment/method', code: 'payment_method_unsupported', detail }]);
+  return Problem.at('/payment/method', 'payment_method_unsupported', detail);
 }

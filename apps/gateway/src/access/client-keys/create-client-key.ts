@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, signingSecretOwner } from '#database';
-import { Problem, type ProblemError } from '#problems';
+import { Problem } from '#problems';
 import { FairSlots, newId, type FairSlotsOptions } from '#runtime';
 import { seal, weaknessOfNewKey } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -73,7 +73,7 @@ export class CreateClientKey {
       () => weaknessOfNewKey(key),
       () => new Problem('too_many_requests', 'Too many keys are examined at this moment.', { retryAfterSeconds: 2 }),
     );
-    if (weakness !== null) throw fault('/public_key', `the key proves nothing: ${weakness}`, 'weak_key');
+    if (weakness !== null) throw Problem.at('/public_key', 'weak_key', `the key proves nothing: ${weakness}`);
   }
 }
 
@@ -81,20 +81,20 @@ export class CreateClientKey {
 function materialOf(body: ClientKeyBody): Material {
   const { use = 'signing', algorithm, public_key: text } = body;
   if (algorithm === HMAC_ALGORITHM) {
-    if (use !== 'signing') throw fault('/algorithm', 'hmac-sha256 is for signing alone', 'invalid_value');
-    if (text !== undefined) throw fault('/public_key', 'an hmac-sha256 key has no public key', 'invalid_value');
+    if (use !== 'signing') throw Problem.at('/algorithm', 'invalid_value', 'hmac-sha256 is for signing alone');
+    if (text !== undefined) throw Problem.at('/public_key', 'invalid_value', 'an hmac-sha256 key has no public key');
     return { algorithm, key: null, publicKey: null, secret: newOpaqueSecret(SECRET_PREFIX) };
   }
-  if (text === undefined) throw fault('/public_key', 'public_key is required', 'required');
+  if (text === undefined) throw Problem.at('/public_key', 'required', 'public_key is required');
   const reading = readPublicKey(text);
-  if (reading.kind === 'unusable') throw fault('/public_key', reading.detail, 'invalid_value');
+  if (reading.kind === 'unusable') throw Problem.at('/public_key', 'invalid_value', reading.detail);
   const possible = algorithmsOf(reading.key, use);
   const [usual] = possible;
   if (!usual) {
-    throw fault('/public_key', 'the key must be Ed25519, EC P-256 or RSA of 2048 to 4096 bits', 'invalid_value');
+    throw Problem.at('/public_key', 'invalid_value', 'the key must be Ed25519, EC P-256 or RSA of 2048 to 4096 bits');
   }
   if (algorithm !== undefined && !possible.includes(algorithm)) {
-    throw fault('/algorithm', `this key works for ${use} with ${possible.join(' or ')}`, 'invalid_value');
+    throw Problem.at('/algorithm', 'invalid_value', `this key works for ${use} with ${possible.join(' or ')}`);
   }
   const publicKey = reading.key.export({ type: 'spki', format: 'pem' }).toString();
   return { algorithm: algorithm ?? usual, key: reading.key, publicKey, secret: null };
@@ -106,8 +106,4 @@ function sealed(
   { SECRETS_KEY }: Pick<GatewaySettings, 'SECRETS_KEY'>,
 ): Uint8Array<ArrayBuffer> {
   return new Uint8Array(seal(secret, signingSecretOwner(id), SECRETS_KEY));
-}
-
-function fault(pointer: ProblemError['pointer'], detail: string, code: string): Problem {
-  return Problem.fromErrors([{ pointer, code, detail }]);
 }

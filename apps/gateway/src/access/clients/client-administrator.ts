@@ -76,7 +76,7 @@ export function refuseOwnLockout(administrator: Administrator, clientId: string,
 /** The only way that would be left in is one that the client has no key for. */
 export function noAuthenticationKey(): Problem {
   const detail = 'The client has no active key for private_key_jwt. Register one, then take the other ways away.';
-  return Problem.fromErrors([{ pointer: '/token_endpoint_auth_methods', code: 'no_authentication_key', detail }]);
+  return Problem.at('/token_endpoint_auth_methods', 'no_authentication_key', detail);
 }
 
 export function ownClient(detail: string): Problem {

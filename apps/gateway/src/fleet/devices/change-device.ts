@@ -86,13 +86,10 @@ export class ChangeDevice {
     if (baseUrl === undefined && apiKey === undefined) return null;
     if (transport === 'emulated') {
       const detail = 'an emulated register has neither address nor key';
-      throw Problem.fromErrors([
-        { pointer: baseUrl === undefined ? '/api_key' : '/base_url', code: 'invalid_value', detail },
-      ]);
+      throw Problem.at(baseUrl === undefined ? '/api_key' : '/base_url', 'invalid_value', detail);
     }
     if (baseUrl !== undefined && transport === 'link') {
-      const detail = 'base_url has no meaning with transport link';
-      throw Problem.fromErrors([{ pointer: '/base_url', code: 'invalid_value', detail }]);
+      throw Problem.at('/base_url', 'invalid_value', 'base_url has no meaning with transport link');
     }
     const checked = baseUrl === undefined ? storedUrl : await this.address.check(baseUrl);
     const isMoved = checked !== storedUrl;
@@ -152,6 +149,5 @@ export class ChangeDevice {
 }
 
 function secretRequired(): Problem {
-  const detail = 'a changed base_url needs the api_key again, in the same call';
-  return Problem.fromErrors([{ pointer: '/api_key', code: 'secret_required', detail }]);
+  return Problem.at('/api_key', 'secret_required', 'a changed base_url needs the api_key again, in the same call');
 }

@@ -41,5 +41,5 @@ export class DeviceAddress {
 }
 
 function fault(code: ProblemCode, detail: string): Problem {
-  return Problem.fromErrors([{ pointer: '/base_url', code, detail }]);
+  return Problem.at('/base_url', code, detail);
 }

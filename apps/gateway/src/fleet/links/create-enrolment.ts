@@ -75,5 +75,5 @@ async function refuseKeptKey(tx: Prisma.TransactionClient, deviceId: string): Pr
   const [known] = await tx.$queryRaw<unknown[]>`SELECT 1 FROM link_keys WHERE device_id = ${deviceId} LIMIT 1`;
   if (!known) return;
   const detail = 'the device was enrolled before: a new code needs the api_key again, in the same call';
-  throw Problem.fromErrors([{ pointer: '/api_key', code: 'secret_required', detail }]);
+  throw Problem.at('/api_key', 'secret_required', detail);
 }

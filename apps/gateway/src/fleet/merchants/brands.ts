@@ -58,7 +58,7 @@ export class Brands {
 function checkedLogo(base64: string): Uint8Array<ArrayBuffer> {
   const reading = readLogo(Buffer.from(base64, 'base64'));
   if (reading.kind === 'ok') return new Uint8Array(reading.png);
-  throw Problem.fromErrors([{ pointer: '/logo', code: 'invalid_value', detail: `logo ${reading.reason}` }]);
+  throw Problem.at('/logo', 'invalid_value', `logo ${reading.reason}`);
 }
 
 function brandView({ header, footer, logo }: StoredBrand): BrandView {

@@ -91,5 +91,5 @@ function notProven(detail: string): Problem {
 }
 
 function fault(code: ProblemCode, detail: string): Problem {
-  return Problem.fromErrors([{ pointer: '/verification_url', code, detail }]);
+  return Problem.at('/verification_url', code, detail);
 }

@@ -120,6 +120,5 @@ function withEtag(reply: FastifyReply, view: ProductView): ProductView {
 
 function objectOf(patch: unknown): Record<string, unknown> {
   if (typeof patch === 'object' && patch !== null && !Array.isArray(patch)) return patch as Record<string, unknown>;
-  const detail = 'The body must be a JSON object.';
-  throw Problem.fromErrors([{ pointer: '', code: 'invalid_type', detail }]);
+  throw Problem.at('', 'invalid_type', 'The body must be a JSON object.');
 }

@@ -126,8 +126,7 @@ function refuseOther(row: ProductRow, ifMatch: string | null): void {
 
 function withoutSku(given: Record<string, unknown>, sku: string): Record<string, unknown> {
   if (given['sku'] === undefined || given['sku'] === sku) return given;
-  const detail = 'A sku cannot be changed; archive the product and add another.';
-  throw Problem.fromErrors([{ pointer: '/sku', code: 'invalid_value', detail }]);
+  throw Problem.at('/sku', 'invalid_value', 'A sku cannot be changed; archive the product and add another.');
 }
 
 function inputOf(row: ProductRow): Record<string, unknown> {

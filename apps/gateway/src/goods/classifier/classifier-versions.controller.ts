@@ -51,7 +51,7 @@ export class ClassifierVersionsController {
   async goBack(@CurrentCaller() caller: Caller, @Body() { to, reason }: BackBody): Promise<BegunBackView> {
     const request = { to: to ?? null, reason };
     const objection = await this.back.objectionTo(request);
-    if (objection !== null) throw Problem.fromErrors([{ pointer: '/to', code: 'invalid_value', detail: objection }]);
+    if (objection !== null) throw Problem.at('/to', 'invalid_value', objection);
     const begun = await this.back.begin(operatorOf(caller), request);
     if (begun.kind === 'busy') throw new Problem('import_busy', 'The register is loaded or changed at this moment.');
     void this.finish(begun);

@@ -88,6 +88,5 @@ export class ListEvents {
 
 /** Also after an older database was put back: going on from a position that now belongs to something else would skip. */
 function lostPlace(): Problem {
-  const detail = 'cursor names no event of this log; begin again without one';
-  return Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+  return Problem.at('/cursor', 'invalid_value', 'cursor names no event of this log; begin again without one');
 }

@@ -214,7 +214,7 @@ export class MessageAccounts {
 }
 
 function providerFault(detail: string): Problem {
-  return Problem.fromErrors([{ pointer: '/provider', code: 'invalid_value', detail }]);
+  return Problem.at('/provider', 'invalid_value', detail);
 }
 
 /** @throws Problem 404 */

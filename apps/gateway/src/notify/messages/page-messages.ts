@@ -34,7 +34,7 @@ export class PageMessages {
     if (merchantId === null) throw await missingAtAddress(this.prisma, receiptId);
     const reading = channel === 'email' ? readEmail(to) : readPhone(to);
     if (reading.kind === 'invalid') {
-      throw Problem.fromErrors([{ pointer: '/to', code: 'invalid_format', detail: `to ${reading.reason}` }]);
+      throw Problem.at('/to', 'invalid_format', `to ${reading.reason}`);
     }
     const sent = await this.messages.send(
       merchantId,

@@ -50,7 +50,7 @@ export class ReceiptMessages {
   ): Promise<MessageView> {
     const receipt = await this.registered(merchantId, receiptId);
     const account = await this.accounts.ofChannel(merchantId, body.channel);
-    if (!account) throw fault('/channel', 'channel_not_configured', `There is no account for ${body.channel}.`);
+    if (!account) throw Problem.at('/channel', 'channel_not_configured', `There is no account for ${body.channel}.`);
     if (account.disabledAt !== null)
       throw new Problem('account_disabled', account.disabledReason ?? 'The account is disabled.');
     const address = await this.addressOf(account, body, receipt.document);
@@ -131,16 +131,16 @@ export class ReceiptMessages {
     const { channel } = body;
     // Documents of earlier releases may hold null for an address that was not given.
     const given = body.to ?? (channel === 'email' ? customer?.email : customer?.phone) ?? null;
-    if (given === null) throw fault('/to', 'required', 'The receipt’s customer has no such address: name one.');
+    if (given === null) throw Problem.at('/to', 'required', 'The receipt’s customer has no such address: name one.');
     const reading = channel === 'email' ? readEmail(given) : readPhone(given);
-    if (reading.kind === 'invalid') throw fault('/to', 'invalid_format', `to ${reading.reason}`);
+    if (reading.kind === 'invalid') throw Problem.at('/to', 'invalid_format', `to ${reading.reason}`);
     return channel === 'telegram' ? this.chatOf(account.id, reading.address) : reading.address;
   }
 
   private async chatOf(accountId: string, phone: string): Promise<string> {
     const phoneHash = await this.book.hash('sms', phone);
     const chat = await chatOfPhone(this.prisma, accountId, phoneHash);
-    if (!chat) throw fault('/to', 'invalid_value', 'No buyer has proven this phone to the bot.');
+    if (!chat) throw Problem.at('/to', 'invalid_value', 'No buyer has proven this phone to the bot.');
     return this.book.openChat(chat.id, chat.chat_sealed);
   }
 }
@@ -154,13 +154,5 @@ function standing(accountId: string): Prisma.MessageWhereInput[] {
 export function addressOrThrow(channel: MessageChannel, text: string, pointer: string): string {
   const reading = readAddress(channel, text);
   if (reading.kind === 'ok') return reading.address;
-  throw fault(pointer, 'invalid_format', `${pointer.slice(1)} ${reading.reason}`);
-}
-
-function fault(
-  pointer: string,
-  code: 'channel_not_configured' | 'required' | 'invalid_format' | 'invalid_value',
-  detail: string,
-): Problem {
-  return Problem.fromErrors([{ pointer, code, detail }]);
+  throw Problem.at(pointer, 'invalid_format', `${pointer.slice(1)} ${reading.reason}`);
 }

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma } from '#database';
-import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { insertDeliveries } from './delivery-rows.js';
-import { keepEventsChosen, MAX_REPLAYED, refuseDisabled } from './replay-events.js';
+import { fault, keepEventsChosen, MAX_REPLAYED, refuseDisabled } from './replay-events.js';
 import type { RecoverBody } from './webhook-bodies.js';
 import { lockWebhook } from './webhook-endpoints.js';
 
@@ -83,8 +82,4 @@ function spanOf(body: RecoverBody): { from: Date; to: Date } {
   if (!from || !to || from >= to) throw fault('/from', 'from must be before to');
   if (to.getTime() - from.getTime() > MAX_SPAN_MS) throw fault('/from', 'from and to may be 31 days apart');
   return { from, to };
-}
-
-function fault(pointer: string, detail: string): Problem {
-  return Problem.fromErrors([{ pointer, code: 'invalid_value', detail }]);
 }

@@ -163,6 +163,6 @@ export function refuseDisabled(webhook: { disabledAt: Date | null }): void {
   if (webhook.disabledAt !== null) throw new Problem('webhook_disabled', 'The webhook is disabled; enable it first.');
 }
 
-function fault(pointer: string, detail: string): Problem {
-  return Problem.fromErrors([{ pointer, code: 'invalid_value', detail }]);
+export function fault(pointer: string, detail: string): Problem {
+  return Problem.at(pointer, 'invalid_value', detail);
 }

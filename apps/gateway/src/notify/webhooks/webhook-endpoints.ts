@@ -200,7 +200,7 @@ function ownOf(merchantId: string): { merchantId: string; kind: 'endpoint'; dele
 }
 
 function urlFault(code: ProblemCode, reason: string): Problem {
-  return Problem.fromErrors([{ pointer: '/url', code, detail: `url: ${reason}` }]);
+  return Problem.at('/url', code, `url: ${reason}`);
 }
 
 function webhookView(row: WebhookRow): WebhookView {

@@ -125,7 +125,7 @@ export class ProviderAccounts {
 
   /** @throws Problem 422; 409 code_taken when the provider has a live account already */
   async create(caller: Caller, provider: string, input: AccountInput): Promise<AccountView> {
-    if (!isProvider(provider)) throw fault('/provider', 'invalid_value', 'There is no such payment provider.');
+    if (!isProvider(provider)) throw Problem.at('/provider', 'invalid_value', 'There is no such payment provider.');
     refuseInSandbox(caller.merchantId, input);
     const id = newIdOf('pac', caller.merchantId);
     const given = input.settings ?? {};
@@ -282,15 +282,11 @@ function accountFaults(provider: ProviderCode, given: Record<string, string>, is
 function refuseInSandbox(merchantId: string, { settings, sources }: AccountInput): void {
   if (!isTestId(merchantId)) return;
   const detail = 'The provider of a sandbox is simulated: its account takes no settings and no sources.';
-  if (Object.keys(settings ?? {}).length > 0) throw fault('/settings', 'invalid_value', detail);
-  if ((sources ?? []).length > 0) throw fault('/sources', 'invalid_value', detail);
+  if (Object.keys(settings ?? {}).length > 0) throw Problem.at('/settings', 'invalid_value', detail);
+  if ((sources ?? []).length > 0) throw Problem.at('/sources', 'invalid_value', detail);
 }
 
 /** For the trail: everything but when it was made. */
 function audited({ id: _id, created_at: _at, health: _health, ...rest }: AccountView): Record<string, unknown> {
   return { ...rest, secrets: undefined, secret_names: rest.secrets };
-}
-
-function fault(pointer: string, code: 'invalid_value', detail: string): Problem {
-  return Problem.fromErrors([{ pointer, code, detail }]);
 }

@@ -33,7 +33,7 @@ export class SettlementForms {
     const refs = [...(columns.provider_ref ?? []), ...(columns.our_ref ?? [])];
     if (refs.length === 0) {
       const detail = 'Name the column of the provider’s id or of ours: without one no row is about a payment.';
-      throw Problem.fromErrors([{ pointer: '/columns/provider_ref', code: 'required', detail }]);
+      throw Problem.at('/columns/provider_ref', 'required', detail);
     }
     const { merchantId } = caller;
     return this.changes.execute(caller, async (tx) => {

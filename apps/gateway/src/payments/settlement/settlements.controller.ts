@@ -123,7 +123,7 @@ export class SettlementsController {
     const period = periodOf(from, to);
     const format = formatOf(request.headers['content-type']);
     const body = request.body as Readable | null | undefined;
-    if (!body) throw Problem.fromErrors([{ pointer: '', code: 'required', detail: 'The body must be the file.' }]);
+    if (!body) throw Problem.at('', 'required', 'The body must be the file.');
     return settlementView(await this.comparing.execute({ merchantId, accountId, period, format, body }));
   }
 
@@ -200,7 +200,7 @@ function periodOf(from: string, to: string): Period {
   const days = (Date.parse(to) - Date.parse(from)) / MS_PER_DAY + 1;
   if (days >= 1 && days <= MAX_DAYS) return { from, to };
   const detail = `A register is of 1 to ${MAX_DAYS} days: to must not be before from, nor a month later.`;
-  throw Problem.fromErrors([{ pointer: '/to', code: 'out_of_range', detail }]);
+  throw Problem.at('/to', 'out_of_range', detail);
 }
 
 /** @throws Problem 415 */

@@ -47,9 +47,7 @@ export class RestoreDecisions {
       if (merchantId === null) throw new Problem('not_found', 'There is no attempt with this id.');
       const decision = readDecision(checked(ResolveBody, { ...fields, reason }));
       if (decision.kind === 'duplicate')
-        throw Problem.fromErrors([
-          { pointer: '/decision', code: 'invalid_value', detail: 'A duplicate is decided on its own: by the API.' },
-        ]);
+        throw Problem.at('/decision', 'invalid_value', 'A duplicate is decided on its own: by the API.');
       await this.resolveAttempt.execute({ caller: { ...program, merchantId }, attemptId, decision, evidence });
     });
   }

@@ -93,5 +93,5 @@ function dayOf(startMs: number): string {
 }
 
 function fault(detail: string): Problem {
-  return Problem.fromErrors([{ pointer: '/from', code: 'out_of_range', detail }]);
+  return Problem.at('/from', 'out_of_range', detail);
 }

@@ -170,8 +170,7 @@ function registrationOf({
   if (terminalId !== undefined && receiptSeq !== undefined) return { terminalId, receiptSeq: BigInt(receiptSeq) };
   if (terminalId === undefined && receiptSeq === undefined) return null;
   const missing = terminalId === undefined ? 'terminal_id' : 'receipt_seq';
-  const detail = 'a fiscal document is found by terminal_id and receipt_seq together';
-  throw Problem.fromErrors([{ pointer: `/${missing}`, code: 'required', detail }]);
+  throw Problem.at(`/${missing}`, 'required', 'a fiscal document is found by terminal_id and receipt_seq together');
 }
 
 /** Archived ones too: their receipts are still there. */

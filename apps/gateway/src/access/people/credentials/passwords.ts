@@ -23,7 +23,7 @@ export class Passwords {
   /** @param field of the body that holds it @throws Problem 422 password_weak */
   async hashNew(password: string, { email, field }: { email: string; field: string }): Promise<string> {
     const fault = passwordFault(password, email);
-    if (fault !== null) throw Problem.fromErrors([{ pointer: `/${field}`, code: 'password_weak', detail: fault }]);
+    if (fault !== null) throw Problem.at(`/${field}`, 'password_weak', fault);
     return this.inTurn('new', () => hash(password, COST));
   }
 

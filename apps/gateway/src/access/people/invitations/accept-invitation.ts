@@ -136,7 +136,7 @@ export class AcceptInvitation {
     }
     for (const [name, value] of Object.entries({ password, code })) {
       const detail = `${name} is required, unless there is a credential`;
-      if (value === undefined) throw Problem.fromErrors([{ pointer: `/${name}`, code: 'required', detail }]);
+      if (value === undefined) throw Problem.at(`/${name}`, 'required', detail);
     }
     const offer = own === null ? null : offerOf(own);
     const step = offer === null ? null : this.factors.confirmOffer(offer, code ?? '');

@@ -193,7 +193,7 @@ export function refuseForeignRoles({ scopes, roles: own, merchantId }: RoleGiver
     const holds = isAdministrator || (!isPlatform && SCOPES_OF_ROLE[role].every((scope) => holdsScope(scopes, scope)));
     if (fits && holds) continue;
     const detail = fits ? `You lack scopes of the role ${role}.` : `${role} is no role that can be given here.`;
-    throw Problem.fromErrors([{ pointer: '/roles', code: fits ? 'scope_not_held' : 'invalid_value', detail }]);
+    throw Problem.at('/roles', fits ? 'scope_not_held' : 'invalid_value', detail);
   }
 }
 

@@ -53,7 +53,7 @@ export class OidcController {
     const returnTo = returnPath(body.return_to ?? new URL(url).pathname, origin);
     if (returnTo === null) {
       const detail = 'return_to must be a path of the console, such as /console/receipts';
-      throw Problem.fromErrors([{ pointer: '/return_to', code: 'invalid_format', detail }]);
+      throw Problem.at('/return_to', 'invalid_format', detail);
     }
     return { redirect_url: await this.startOidc.execute(request, reply, { returnTo, body }) };
   }

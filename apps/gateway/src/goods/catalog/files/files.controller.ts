@@ -60,7 +60,7 @@ export class CatalogFilesController {
   ): Promise<ImportView> {
     const format = formatOf(request.headers['content-type']);
     const body = request.body as Readable | null | undefined;
-    if (!body) throw Problem.fromErrors([{ pointer: '', code: 'required', detail: 'The body must be the file.' }]);
+    if (!body) throw Problem.at('', 'required', 'The body must be the file.');
     const view = await this.jobs.start(caller, body, { format, mode, waitMs: IMPORT_WAIT_MS });
     if (view.state === 'running') void reply.status(202).header('location', `/v1/catalog/imports/${view.id}`);
     return view;
