@@ -1,14 +1,9 @@
 /** What a Z-report must show when only the gateway sold in its shift, and how far the two differ. Sums in tiyin. */
 import type { CurrentZReport } from './local-api.js';
+import type { FiscalSums } from './outcome.js';
 
-export interface ShiftSums {
-  saleCash: number;
-  saleCard: number;
-  saleVat: number;
+export interface ShiftSums extends FiscalSums {
   saleCount: number;
-  refundCash: number;
-  refundCard: number;
-  refundVat: number;
   refundCount: number;
 }
 

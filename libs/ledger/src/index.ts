@@ -1,5 +1,5 @@
 export { assertMove, canMoveAttempt, isFinalStatus, type AttemptState } from './moves.js';
-export { type Statements } from './statements.js';
+export { jsonOrNull, type Statements } from './statements.js';
 export {
   deviceEvents,
   insertEvents,
@@ -91,6 +91,11 @@ export { documentsOfShift } from './reading/shift-documents.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes } from './receipts/fail-over.js';
 export * from './receipts/ofd.js';
-export { completeFiscalSign, registerByOperator, registerByProvider } from './receipts/register.js';
+export {
+  completeFiscalSign,
+  registerByOperator,
+  registerByProvider,
+  type NamedRegistration,
+} from './receipts/register.js';
 export { rejectUnsent } from './receipts/reject.js';
 export { releaseReceipt, releaseReceipts, releaseReceiptWithin, type Released } from './receipts/release.js';

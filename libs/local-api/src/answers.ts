@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { storableJson, type SaleResponse } from '#fiscal-domain';
+import { storableJson, type RegisterAnswer, type SaleResponse } from '#fiscal-domain';
 import type { RawAnswer } from './exchange.js';
 import { asObject, asWords, parseSaleResponse } from './shapes.js';
 
@@ -7,14 +7,7 @@ import { asObject, asWords, parseSaleResponse } from './shapes.js';
 export type UnclearReason =
   'timeout' | 'reset' | 'unreadable' | 'too_large' | 'contradiction' | 'http_error' | 'redirect';
 
-export interface Refusal {
-  kind: 'refused';
-  httpStatus: number;
-  code: string;
-  message: string;
-  rule?: string;
-  details?: unknown;
-}
+export type Refusal = Extract<RegisterAnswer, { kind: 'refused' }>;
 
 export interface Unclear {
   kind: 'unclear';

@@ -7,6 +7,7 @@ import {
   type ReceiptType,
   type VerificationLink,
 } from '#fiscal-domain';
+import type { NamedRegistration } from '#ledger';
 import type { ProblemError } from '#problems';
 import type { RegistrationClaim } from './decision.js';
 
@@ -35,13 +36,7 @@ export interface AttemptEvidence {
 }
 
 /** A registration that contradicts nothing we know. */
-export interface CheckedRegistration {
-  terminalId: string;
-  receiptSeq: number;
-  fiscalSign: string | null;
-  verificationUrl: string | null;
-  registeredAt: Date;
-}
+export type CheckedRegistration = NamedRegistration;
 
 export type RegistrationCheck =
   { kind: 'consistent'; registration: CheckedRegistration } | { kind: 'refused'; faults: ProblemError[] };

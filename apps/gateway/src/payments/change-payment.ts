@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, SalesDatabase, type Prisma } from '#database';
-import { isWithoutMoney, type Instrument, type PaymentFlow, type PaymentState } from '#payments';
+import { isWithoutMoney, type Instrument, type PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { Problem } from '#problems';
 import { seal } from '#secrets';
@@ -9,17 +9,13 @@ import { SETTINGS_TOKEN } from '../tokens.js';
 import { missingPayment } from './missing-payment.js';
 import { payBackWhole } from './pay-back-refund.js';
 import { PaymentWorker } from './payment-worker.js';
+import type { PaymentFacts } from './payment.rows.js';
 import { ALL_RECEIPTS } from './several-receipts.js';
 import { giveCode, noteDelivery, requestCancel, requestCapture } from './repository/payment-writes.js';
 
-interface Locked {
-  state: PaymentState;
-  waits_for_capture: boolean;
+interface Locked extends Pick<PaymentFacts, 'state' | 'waits_for_capture' | 'fiscal_mode' | 'flow' | 'code'> {
   /** Of all its receipts. */
   receipts: ReceiptStatus[];
-  fiscal_mode: 'gateway' | 'provider';
-  flow: PaymentFlow;
-  code: 'none' | 'awaited' | 'given';
 }
 
 /** Nothing is taken yet, and nothing is being taken. */

@@ -28,6 +28,7 @@ export interface FurtherSale extends FurtherReceipt {
 export interface ReceiptsOf {
   receipt_id: string;
   receipt_status: ReceiptStatus;
+  /** Null: the provider registers it. */
   device_id: string | null;
   /** Null: there is no other. */
   further: FurtherReceipt[] | null;

@@ -1,16 +1,10 @@
 import { Prisma, type StoredReceiptDocument } from '#database';
 import { insertEvents, newReceiptEventId } from '../events.js';
 import type { Statements } from '../statements.js';
+import type { StoredIdentity } from './new-receipt.js';
 
 /** A refund ready to be written; its lane place is the database's. */
-export interface NewRefund {
-  id: string;
-  merchantId: string;
-  clientId: string;
-  operation: string;
-  idempotencyKey: string | null;
-  externalId: string | null;
-  bodyHash: Buffer;
+export interface NewRefund extends StoredIdentity {
   saleId: string;
   /** Null: the payment provider that registered the sale registers it. */
   deviceId: string | null;

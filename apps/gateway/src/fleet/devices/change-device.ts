@@ -9,7 +9,7 @@ import type { Caller } from '../../audit/caller.js';
 import { Places } from '../places/places.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
-import type { DevicePatch, Transport } from './device-bodies.js';
+import type { DevicePatch } from './device-bodies.js';
 import { DeviceAddress } from './device-address.js';
 import { patchedProfile } from './device-profile.js';
 import { auditedDevice, lockDeviceRow, saveIntroduction, type LockedDeviceRow } from './device-rows.js';
@@ -28,12 +28,7 @@ interface TriedWay {
 }
 
 /** As the caller found it. */
-interface KnownDevice {
-  id: string;
-  transport: Transport;
-  terminal_id: string | null;
-  base_url: string | null;
-}
+type KnownDevice = Pick<LockedDeviceRow, 'id' | 'transport' | 'terminal_id' | 'base_url'>;
 
 /** States that end when the register has just answered as it should. */
 const MENDED: ReadonlySet<string> = new Set(['unreachable', 'blocked', 'expired', 'degraded']);

@@ -12,6 +12,7 @@ import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domai
 import type { Logger } from '#runtime';
 import { NoticeReceiver } from '../../notice-receiver.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import type { Candidate } from './prefer-device.js';
 
 /** Who sells, and where. */
 export interface PlaceQuery {
@@ -30,17 +31,13 @@ export interface Place {
 }
 
 /** A device of a merchant that was neither deleted nor only tried out. */
-export interface DeviceRow {
-  id: string;
+export interface DeviceRow extends Omit<Candidate, 'work'> {
   merchantId: string;
   branchId: string;
   groupId: string | null;
-  state: string;
   vatRule: VatRule;
   /** What it takes beyond the specification. */
   takesFields: readonly FiscalField[];
-  reading: DeviceReading | null;
-  lastSeenMs: number | null;
   /** It takes no receipts, also when it is named. */
   isClosed: boolean;
   /** A register that has never dialled in gets what names it, and nothing else. */

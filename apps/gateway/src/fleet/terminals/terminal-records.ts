@@ -1,12 +1,7 @@
 import type { AuditOfOther } from '../../audit/audited-change.js';
 import type { MovedTerminal, TerminalMove } from './move-terminal.js';
 
-interface Record {
-  action: string;
-  targetId: string;
-  before: unknown;
-  after: unknown;
-}
+type Record = Omit<AuditOfOther, 'merchantId' | 'actor'>;
 
 /** For the trail of the merchant that has the terminal now. The other merchant is not named to it. */
 export function gainRecord(move: TerminalMove, { from, awake }: MovedTerminal, reason: string | null): Record {

@@ -15,15 +15,7 @@ export interface GoodsOfItem {
 }
 
 /** Where a line's fiscal fields come from once catalogue and classification register have been asked. */
-export interface ResolvedGoods {
-  spic: string;
-  packageCode: string;
-  units: number;
-  vatPercent: number;
-  sku: string | null;
-  barcode: string | null;
-  commission: { tin?: string; pinfl?: string } | null;
-}
+export type ResolvedGoods = Omit<Product, 'name'>;
 
 /** How an item came to its goods. */
 export type ResolvedBy = 'spic' | FoundBy | 'default_goods';

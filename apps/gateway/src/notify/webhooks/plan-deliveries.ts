@@ -3,6 +3,7 @@ import { Prisma, PrismaService, type StoredNotify } from '#database';
 import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { EventHorizon } from '../events/event-horizon.js';
 import { wants } from '../events/event-patterns.js';
+import type { EventRow } from '../events/event-row.js';
 import { LOGGER } from '../../tokens.js';
 import { MESSAGE_TYPES, PlanMessages } from '../messages/plan-messages.js';
 import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
@@ -20,13 +21,7 @@ const EVENTS_AT_ONCE = 2_000;
 const EVENTS_OF_MERCHANT = 1_000;
 const TRANSACTION = { timeout: 15_000, isolationLevel: 'ReadCommitted' } as const;
 
-interface PlannedEvent {
-  merchant_id: string;
-  position: bigint;
-  id: string;
-  type: string;
-  subject_id: string;
-  created_at: Date;
+interface PlannedEvent extends Omit<EventRow, 'data'> {
   callback_url: string | null;
   /** Its buyer is to get the receipt. */
   notify: StoredNotify | null;

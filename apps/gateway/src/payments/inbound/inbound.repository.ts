@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
-import { isId, type ReceiptStatus } from '#fiscal-domain';
+import { isId } from '#fiscal-domain';
 import { cancelUnpaidWithin, releaseReceiptWithin } from '#ledger';
 import type { InboundTransaction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
@@ -8,16 +8,16 @@ import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { MAX_CUSTOMER_MS } from '../../settings.js';
 import { readWholeTime } from '../missing-payment.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
+import type { PaymentFacts } from '../payment.rows.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
-import { ALL_RECEIPTS, FURTHER_RECEIPTS, receiptsOf, type FurtherReceipt } from '../several-receipts.js';
+import { ALL_RECEIPTS, FURTHER_RECEIPTS, receiptsOf, type ReceiptsOf } from '../several-receipts.js';
 
 export type Tx = Prisma.TransactionClient;
 
 /** A payment and its receipts with all rows locked, receipts first. */
-export interface LockedPayment {
+export interface LockedPayment extends ReceiptsOf {
   id: string;
   number: bigint;
-  receipt_id: string;
   provider: ProviderCode;
   flow: PaymentFlow;
   state: PaymentState;
@@ -27,11 +27,6 @@ export interface LockedPayment {
   is_in_time: boolean;
   /** By the merchant's word. */
   is_delivered: boolean;
-  receipt_status: ReceiptStatus;
-  /** Of a payment for several receipts: the others. */
-  further: FurtherReceipt[] | null;
-  /** Null: the provider registers it. */
-  device_id: string | null;
   /** Only where the provider registers it. */
   document: StoredReceiptDocument | null;
 }
@@ -66,13 +61,7 @@ interface ReportedFiscal {
   data: unknown;
 }
 
-interface FiscalOf {
-  id: string;
-  state: PaymentState;
-  fiscal_mode: 'gateway' | 'provider';
-  /** Of our own receipt. */
-  fiscal_sign: string | null;
-}
+type FiscalOf = Pick<PaymentFacts, 'id' | 'state' | 'fiscal_mode' | 'fiscal_sign'>;
 
 interface NewTransaction {
   accountId: string;

@@ -2,6 +2,7 @@ import { Prisma } from '#database';
 import type { Statements } from '#ledger';
 import { assertPaymentMove, type PaymentState, type ProviderDocument } from '#payments';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
+import type { PaymentFacts } from '../payment.rows.js';
 
 /**
  * What is written on payments and their refunds beside the saga's own moves (payment.repository.ts): what a client, a provider's call
@@ -98,12 +99,7 @@ export async function tryAnew(tx: Statements, merchantId: string, paymentId: str
 }
 
 /** A payment as it was read before its provider was asked, and when. */
-export interface ComparedPayment {
-  id: string;
-  state: PaymentState;
-  hinted_at: Date | null;
-  now: Date;
-}
+export type ComparedPayment = Pick<PaymentFacts, 'id' | 'state' | 'hinted_at' | 'now'>;
 
 /**
  * It was compared with its provider; of no effect where it has moved since, or a hint has come that the reading may not have seen: one since
