@@ -19,6 +19,7 @@ export * from './local-shape.js';
 export * from './local-extensions.js';
 export * from './fiscal-fields.js';
 export { localReceiptTotals } from './local-amounts.js';
+export { isObject, type WireObject } from './wire-values.js';
 export * from './to-local-receipt.js';
 export * from './classifier.js';
 export * from './outcome.js';

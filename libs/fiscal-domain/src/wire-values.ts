@@ -4,8 +4,12 @@ import type { Thousandths } from './quantity.js';
 
 export type WireObject = Readonly<Record<string, unknown>>;
 
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function asObject(value: unknown): WireObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as WireObject) : null;
+  return isObject(value) ? value : null;
 }
 
 export function asArray(value: unknown): readonly unknown[] | null {

@@ -1,4 +1,4 @@
-import { MAX_LOCAL_ANSWER_BYTES, MAX_LOCAL_REQUEST_BYTES } from '#fiscal-domain';
+import { MAX_LOCAL_ANSWER_BYTES, MAX_LOCAL_REQUEST_BYTES, isObject } from '#fiscal-domain';
 import type { ExchangeFailure, ExchangeLimits, RawAnswer } from '#local-api';
 
 /** Version of everything that goes over a link; the WebSocket's subprotocol. Another version is another name. */
@@ -80,7 +80,7 @@ export function decodeFrame(message: Buffer): Frame | null {
   if (headerEnd > message.length || headerEnd > LENGTH_BYTES + LINK_LIMITS.headerBytes) return null;
   try {
     const header: unknown = JSON.parse(message.toString('utf8', LENGTH_BYTES, headerEnd));
-    return isJson(header) ? { header, body: message.subarray(headerEnd) } : null;
+    return isObject(header) ? { header, body: message.subarray(headerEnd) } : null;
   } catch {
     // Not JSON: reported by the return value.
     return null;
@@ -162,7 +162,7 @@ function carriedHeaders(headers: Readonly<Record<string, unknown>>): Record<stri
 
 /** Null: not the head of a request. */
 export function readHead(value: unknown): CallHead | null {
-  if (!isJson(value)) return null;
+  if (!isObject(value)) return null;
   const { method, path, headers, connectTimeoutMs } = value;
   if (method !== 'GET' && method !== 'POST') return null;
   if (typeof path !== 'string' || !isTexts(headers) || !isCount(connectTimeoutMs)) return null;
@@ -171,18 +171,14 @@ export function readHead(value: unknown): CallHead | null {
 
 /** Null: not the limits of an exchange. */
 export function readLimits(value: unknown): ExchangeLimits | null {
-  if (!isJson(value)) return null;
+  if (!isObject(value)) return null;
   const { timeoutMs, maxAnswerBytes } = value;
   if (!isCount(timeoutMs) || !isCount(maxAnswerBytes) || maxAnswerBytes > LINK_LIMITS.answerBytes) return null;
   return { timeoutMs, maxAnswerBytes };
 }
 
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isTexts(value: unknown): value is Record<string, string> {
-  return isJson(value) && Object.values(value).every((entry) => typeof entry === 'string');
+  return isObject(value) && Object.values(value).every((entry) => typeof entry === 'string');
 }
 
 function isCount(value: unknown): value is number {

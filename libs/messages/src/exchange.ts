@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { storableJson, truncateText } from '#fiscal-domain';
+import { storableJson, truncateText, isObject } from '#fiscal-domain';
 
 export interface WireRequest {
   method: 'GET' | 'POST';
@@ -38,12 +38,6 @@ export function jsonOf(text: string): unknown {
     // What cannot be read is an outcome of its own, not an error of ours.
     return undefined;
   }
-}
-
-export type WireObject = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is WireObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function textAt(value: unknown, key: string): string | null {

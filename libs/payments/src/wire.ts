@@ -1,11 +1,7 @@
-import { parseTashkentCompact } from '#fiscal-domain';
+import { isObject, parseTashkentCompact, type WireObject } from '#fiscal-domain';
 
 /** Reading of foreign JSON: every value is checked before it is used. */
-export type WireObject = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is WireObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export { isObject, type WireObject };
 
 /**
  * A body of JSON whose whole numbers of sixteen digits and more are kept as text: as numbers they would be other ones. Null: it is no

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { redact } from '#runtime';
 import { deriveKey } from '#secrets';
+import { jsonOrNull } from '#ledger';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { CHAIN_START, chainHash, type AuditEntry, type AuditRow } from './audit-chain.js';
@@ -68,8 +69,4 @@ async function readHead(tx: Prisma.TransactionClient, merchantId: string): Promi
 /** As it will be read back: no undefined, no dates, no secrets. */
 function storable(value: unknown): unknown {
   return value === null || value === undefined ? null : (JSON.parse(JSON.stringify(redact(value))) as unknown);
-}
-
-function jsonOrNull(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value);
 }

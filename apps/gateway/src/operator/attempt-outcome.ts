@@ -1,4 +1,4 @@
-import { describeDifference, type Baseline, type CounterReading, type FiscalSums } from '#fiscal-domain';
+import { describeDifference, isObject, type Baseline, type CounterReading, type FiscalSums } from '#fiscal-domain';
 
 /** What the relay wrote beside an attempt: known fields where they are there and sane, nothing is assumed of others. */
 type Outcome = Record<string, unknown> | null;
@@ -62,9 +62,7 @@ export function placesOf(documents: readonly FoundLate[]): string {
 
 function objectIn(value: Outcome, key: string): Record<string, unknown> | null {
   const found = value?.[key];
-  return typeof found === 'object' && found !== null && !Array.isArray(found)
-    ? (found as Record<string, unknown>)
-    : null;
+  return isObject(found) ? found : null;
 }
 
 function textIn(value: Outcome, key: string): string | null {

@@ -1,5 +1,6 @@
 import { Problem, type ProblemError } from '#problems';
 import type { ResolveBody } from './operator-bodies.js';
+import { isGiven } from '../http/given.js';
 
 /** What a person says about a registration, as read from the register's screen, its journal or the OFD. */
 export interface RegistrationClaim {
@@ -87,8 +88,4 @@ function surplusOf({ surplus }: ResolveBody): RegistrationClaim | null {
   if (!surplus) return null;
   const { receipt_seq: receiptSeq, fiscal_sign: fiscalSign, verification_url: verificationUrl } = surplus;
   return { receiptSeq, fiscalSign, verificationUrl, terminalId: null, registeredAt: null };
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }

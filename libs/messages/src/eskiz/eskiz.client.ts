@@ -1,7 +1,8 @@
-import { briefly, isObject, jsonOf, textAt, type Reach, type WireAnswer } from '../exchange.js';
+import { briefly, jsonOf, textAt, type Reach, type WireAnswer } from '../exchange.js';
 import { multipart } from '../multipart.js';
 import type { MessageQuestion, MessageSender, OutgoingMessage, SendOutcome, StatusOutcome } from '../port.js';
 import { eskizFind, eskizSent, eskizStatusById } from './eskiz.transform.js';
+import { isObject } from '#fiscal-domain';
 
 export interface EskizOptions {
   /** `https://notify.eskiz.uz` */

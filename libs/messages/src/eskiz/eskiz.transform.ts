@@ -1,5 +1,6 @@
-import { briefly, isObject, jsonOf, numberAt, textAt, type WireAnswer } from '../exchange.js';
+import { briefly, jsonOf, numberAt, textAt, type WireAnswer } from '../exchange.js';
 import type { MessageQuestion, ProviderReport, SendOutcome, StatusOutcome } from '../port.js';
+import { isObject } from '#fiscal-domain';
 
 type Status = Extract<StatusOutcome, { kind: 'status' }>;
 

@@ -1,5 +1,6 @@
-import { briefly, isObject, jsonOf, textAt, type WireAnswer } from '../exchange.js';
+import { briefly, jsonOf, textAt, type WireAnswer } from '../exchange.js';
 import type { ProviderReport, SendOutcome, StatusOutcome } from '../port.js';
+import { isObject } from '#fiscal-domain';
 
 const INTERNAL_ERROR = '100';
 const ACCOUNT_LOCK = '102';

@@ -1,5 +1,6 @@
-import { briefly, isObject, jsonOf, numberAt, textAt, type WireAnswer } from '../exchange.js';
+import { briefly, jsonOf, numberAt, textAt, type WireAnswer } from '../exchange.js';
 import type { SendOutcome } from '../port.js';
+import { isObject } from '#fiscal-domain';
 
 const SECOND_MS = 1_000;
 

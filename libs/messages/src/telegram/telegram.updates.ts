@@ -1,4 +1,5 @@
-import { isObject, textAt } from '../exchange.js';
+import { textAt } from '../exchange.js';
+import { isObject } from '#fiscal-domain';
 
 /** What a person said to the bot. Everything else that an update may hold is left alone. */
 export type TelegramUpdate =

@@ -16,6 +16,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BodyLimit } from '#http';
 import { Problem } from '#problems';
+import { isObject } from '#fiscal-domain';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import type { Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
@@ -119,6 +120,6 @@ function withEtag(reply: FastifyReply, view: ProductView): ProductView {
 }
 
 function objectOf(patch: unknown): Record<string, unknown> {
-  if (typeof patch === 'object' && patch !== null && !Array.isArray(patch)) return patch as Record<string, unknown>;
+  if (isObject(patch)) return patch;
   throw Problem.at('', 'invalid_type', 'The body must be a JSON object.');
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { Problem } from '#problems';
+import { isObject } from '#fiscal-domain';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { CatalogNotices } from './catalog-notices.js';
@@ -147,8 +148,4 @@ function mergePatch(target: unknown, patch: unknown): unknown {
     else merged[key] = mergePatch(merged[key], value);
   }
   return merged;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

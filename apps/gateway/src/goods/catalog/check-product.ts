@@ -4,6 +4,7 @@ import type { ClassifiedGoods } from './goods-catalog.js';
 import { LANGUAGES, type Names, type ProductInput } from './product-input.js';
 import type { ProductFacts } from './product-view.js';
 import { wordKey, wordsOf } from './words.js';
+import { isGiven } from '../../http/given.js';
 
 /** A product that may be written, with everything that is derived from it. Its JSON is what write-products.ts reads. */
 export interface CheckedProduct extends ProductFacts {
@@ -64,7 +65,6 @@ function* notable(
   goods: ClassifiedGoods,
   vatPercent: number | undefined,
 ): Generator<ProblemError, void, undefined> {
-  const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
   if (isGiven(input.marked) && input.marked !== goods.marked) {
     const detail = `The classification register says that these goods are ${goods.marked ? '' : 'not '}marked; that decides.`;
     yield fault('marked', 'differs_from_classifier', detail);

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isUniqueViolation, KnownServer, onKnownServer, Prisma, PUT_BACK_US, SalesDatabase } from '#database';
-import { insertEvents } from '#ledger';
+import { insertEvents, jsonOrNull } from '#ledger';
 import { newId } from '#runtime';
 import {
   assertPaymentMove,
@@ -381,10 +381,6 @@ function rerouteEvent(paymentId: string, { from, provider }: Rerouted): Prisma.S
   return insertEvents(
     Prisma.sql`SELECT ${newId('evt')}, merchant_id, 'payment.rerouted', id, ${data}::jsonb FROM moved`,
   );
-}
-
-function jsonOrNull(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value);
 }
 
 /** `payment.<state>`, in the statement of the move. */

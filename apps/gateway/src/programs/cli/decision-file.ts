@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isObject } from '#fiscal-domain';
 import type { Evidence } from '../../operator/lock-device.js';
 import { readCsv } from '../../goods/sheets/csv.js';
 import { readLines } from '../../goods/sheets/lines.js';
@@ -62,7 +63,7 @@ async function* jsonLines(file: string): AsyncGenerator<Line, void, undefined> {
 function parsed(text: string, line: number): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isObject(value)) return value;
   } catch (error) {
     throw new UsageError(`Line ${line} is no JSON.`, { cause: error });
   }

@@ -34,6 +34,7 @@ import { faultOfViolation } from '../rule-faults.js';
 import { unsupportedFaults } from '../stated-fields.js';
 import { linesOfSeller } from './lines-of-seller.js';
 import type { RefundBody, RefundLineBody } from './refund-body.js';
+import { isGiven } from '../../http/given.js';
 
 /** All that decides what a refund becomes. */
 export interface RefundQuestion {
@@ -288,8 +289,4 @@ function requestedSplit(body: PaymentBody, totalTiyin: Tiyin): RequestedSplit {
     return refused('/payment', 'payment_mismatch', detail);
   }
   return { kind: 'split', cashTiyin, cardTiyin };
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }

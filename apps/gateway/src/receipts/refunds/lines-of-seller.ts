@@ -1,6 +1,7 @@
 import { allThatIsLeft, type LineLeft, type ReceiptLine } from '#fiscal-domain';
 import type { ProblemError } from '#problems';
 import type { SellerBody } from './refund-body.js';
+import { isGiven } from '../../http/given.js';
 
 /** What is left of one seller's lines in a sale of several, or why there is nothing to refund. */
 export type LinesOfSeller = { kind: 'lines'; lines: ReceiptLine[] } | { kind: 'refused'; faults: ProblemError[] };
@@ -30,9 +31,4 @@ function isOf({ commission }: ReceiptLine, { tin, pinfl }: SellerBody): boolean 
   if (isGiven(tin)) return commission?.tin === tin;
   if (isGiven(pinfl)) return commission?.pinfl === pinfl;
   return !isGiven(commission?.tin) && !isGiven(commission?.pinfl);
-}
-
-/** Null is as good as none. */
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }

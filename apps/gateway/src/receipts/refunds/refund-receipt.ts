@@ -21,6 +21,7 @@ import { OneAtATime } from './one-at-a-time.js';
 import type { RefundBody } from './refund-body.js';
 import { RefundRepository, type SellingDevice } from './refund.repository.js';
 import { refundInfoOf } from './refundable-sale.js';
+import { isGiven } from '../../http/given.js';
 
 export interface RefundCommand {
   merchantId: string;
@@ -194,10 +195,6 @@ export class RefundReceipt {
         return null;
     }
   }
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 /** The transaction ends here, and nothing of it stays. */

@@ -2,7 +2,7 @@ import { Injectable, type ExecutionContext, type OnModuleInit } from '@nestjs/co
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { acrossMerchants, PrismaService, type Prisma } from '#database';
-import { isId, storableJson } from '#fiscal-domain';
+import { isId, storableJson, isObject } from '#fiscal-domain';
 import { HttpProblem, refuseWrongBody } from '#http';
 import { findSumOfAttempt } from '#ledger';
 import { Problem } from '#problems';
@@ -167,8 +167,4 @@ function withoutSecrets(rule: FourEyesRule, body: unknown): unknown {
 function approvalNeeded(id: string): Problem {
   const detail = `A second user has to approve this (${id}). Then send the same request again.`;
   return new HttpProblem('approval_needed', detail, { location: `/v1/approvals/${id}` });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { BodyLimit } from '#http';
-import { Problem } from '#problems';
 import { callerOfRequest, CurrentCaller, type Caller } from '../../../audit/caller.js';
 import { clientOf } from '../../../http/current-client.js';
 import { ForPeople, SignedIn, StepUp } from '../../../http/scopes.js';
@@ -14,6 +13,7 @@ import { LOGIN_BODY_BYTES } from '../login/login.controller.js';
 import { aboutUser } from '../sessions/sessions.controller.js';
 import { ChangeFactors } from './change-factors.js';
 import { DescribeMe, type MeView } from './me-view.js';
+import { sessionEnded } from '../sessions/renew-session.js';
 
 export interface ClientMeView {
   kind: 'client';
@@ -76,7 +76,7 @@ export class MeController {
   @ForPeople()
   async join(@Req() request: FastifyRequest, @Body() { token }: InvitationTokenBody): Promise<MeView> {
     const session = await this.people.sessionOf(request);
-    if (!session) throw ended();
+    if (!session) throw sessionEnded();
     await this.invitations.join(token, callerOfRequest(request), session);
     return this.view(request, await this.people.freshSessionOf(request));
   }
@@ -86,11 +86,7 @@ export class MeController {
     session: Awaited<ReturnType<AuthenticatePerson['sessionOf']>>,
   ): Promise<MeView> {
     const client = clientOf(request);
-    if (!session || !client?.person) throw ended();
+    if (!session || !client?.person) throw sessionEnded();
     return this.describeMe.execute(session, { ...client, roles: client.person.roles });
   }
-}
-
-function ended(): Problem {
-  return new Problem('session_invalid', 'The session has ended. Log in again.');
 }

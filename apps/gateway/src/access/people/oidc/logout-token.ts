@@ -1,4 +1,5 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
+import { isObject } from '#fiscal-domain';
 import type { ProviderKeys } from './identity-provider.js';
 import { isProviderName } from './provider-name.js';
 
@@ -52,8 +53,4 @@ function tokenOf({ iss, sub, sid, jti, nonce, events }: JWTPayload): LogoutToken
   const areNames = names.length > 0 && names.every(isProviderName);
   if (!isEvent || !areNames || nonce !== undefined || iss === undefined || !isProviderName(jti)) return null;
   return { issuer: iss, subject: sub ?? null, sid: isProviderName(sid) ? sid : null, jti };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import { isObject } from '#fiscal-domain';
 import { csvLine } from '../../sheets/csv.js';
 import { linesAsBytes, textStream } from '../../sheets/text-buffers.js';
 import { xlsxStream, type Cell } from '../../sheets/xlsx-writer.js';
@@ -98,8 +99,7 @@ function rejectedLine({ cells, reasons }: Omit<StoredReject, 'number'>): string 
   const [line = null] = cells;
   try {
     const value: unknown = JSON.parse(line ?? '');
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return `${JSON.stringify({ ...value, [REASONS_COLUMN]: reasons })}\n`;
+    if (isObject(value)) return `${JSON.stringify({ ...value, [REASONS_COLUMN]: reasons })}\n`;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
