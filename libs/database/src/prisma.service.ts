@@ -26,7 +26,7 @@ const MAX_WAITING = 1_000;
 /** Statements that each connection keeps prepared. Ours are a few dozen; the bound is for what Prisma composes. */
 const MAX_PREPARED = 500;
 
-/** A connection is waited for in a part of a share, in the share, and in the pool: each says why it was in vain, which Prisma's own deadline does not: no transaction names a `maxWait`. */
+/** A connection is waited for in a part of a share, in the share, and in the pool: each says why it was in vain, which Prisma's own deadline does not. A transaction names a `maxWait` only where its caller is answered before. */
 const WAITS = 3;
 
 /** A stable name for each statement's text, so that PostgreSQL parses and plans it once per connection. */
