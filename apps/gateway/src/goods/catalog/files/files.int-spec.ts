@@ -232,6 +232,27 @@ test('rows as large as they may be are taken in smaller batches: a thousand of t
   }
 });
 
+const opened = '['.repeat(32_000);
+const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+
+test.each<[string, FileFormat, string, string]>([
+  ['lists', 'csv', `"${opened}${opened.replaceAll('[', ']')}"`, 'the row is nested more than 16 levels deep'],
+  ['objects', 'csv', `"${objects(10_000).replaceAll('"', '""')}"`, 'the row is nested more than 16 levels deep'],
+  ['objects', 'jsonl', objects(1_990), 'the line is nested more than 16 levels deep'],
+  ['many aliases', 'csv', `,${'a|'.repeat(3_000)}`, 'the row has more than 2000 values'],
+])('%s that no thread hands on are a fault of their row (%s)', async (_what, format, value, reason) => {
+  const head = 'sku,spic,name_ru,package_code,vat_percent,attributes,aliases\n';
+  const good = { sku: 'good', spic: BREAD, name: 'Хлеб', package_code: '1500001', vat_percent: 12 };
+  const rows =
+    format === 'csv'
+      ? `${head}deep,${BREAD},x,1500001,12,${value}\ngood,${BREAD},Хлеб,1500001,12\n`
+      : `{"sku":"deep","attributes":${value}}\n${JSON.stringify(good)}\n`;
+  const { body } = await send(format, rows);
+  expect(body).toMatchObject({ state: 'done', progress: { rows: 2, rejected: 1 } });
+  const rejected = (await get(`/v1/catalog/imports/${body.id}/rejected`)).toString();
+  expect(rejected).toContain(reason);
+});
+
 test('a file is taken as it comes: what hangs on its connection is not searched for card data', async () => {
   const headers = {
     ...{ 'content-type': 'text/csv', authorization: `Bearer ${catalog.gateway.token}` },

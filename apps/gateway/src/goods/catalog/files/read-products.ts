@@ -27,8 +27,10 @@ export interface OpenedProducts {
 const ROWS_PER_BATCH = 1_000;
 /** Of all cells of a batch: a thousand rows as large as rows may be would not fit into memory. */
 const CHARACTERS_PER_BATCH = 512 * 1024;
-/** Of one line of JSON: a product has a few dozen. */
+/** Of one row, its JSON included: a product has a few dozen. */
 const MAX_VALUES = 2_000;
+/** A product has three levels. A value of a few thousand cannot be handed from thread to thread: the thread dies, or its message is lost. */
+const MAX_DEPTH = 16;
 
 /** Opens a file of products. Rows are read as they are asked for. @throws UnreadableFile also while rows are read */
 export async function openProducts({ path, format, scratch, isPlain = false }: ReadingJob): Promise<OpenedProducts> {
@@ -69,7 +71,10 @@ async function* tableProducts(
     const faults = [...row.faults];
     if (row.cells.slice(columns.length).some((cell) => cell !== null && cell !== ''))
       faults.push('the row has more cells than there are columns');
-    yield { number: row.number, cells: row.cells, value: inputOfRow(row, columns), faults };
+    const value = inputOfRow(row, columns);
+    const fault = sizeFault(value);
+    if (fault !== null) faults.push(`the row ${fault}`);
+    yield { number: row.number, cells: row.cells, value: fault === null ? value : null, faults };
   }
 }
 
@@ -86,7 +91,8 @@ async function* jsonProducts(path: string): AsyncGenerator<FileProduct, void, un
 function valueOf(line: string): { value: unknown; faults: string[] } {
   try {
     const value: unknown = JSON.parse(line);
-    if (hasMany(value)) return { value: null, faults: [`the line has more than ${MAX_VALUES} values`] };
+    const fault = sizeFault(value);
+    if (fault !== null) return { value: null, faults: [`the line ${fault}`] };
     if (typeof value !== 'object' || value === null) return { value, faults: [] };
     // Of a rejected row that comes back.
     return { value: Object.fromEntries(Object.entries(value).filter(([key]) => key !== REASONS_COLUMN)), faults: [] };
@@ -96,15 +102,17 @@ function valueOf(line: string): { value: unknown; faults: string[] } {
   }
 }
 
-/** Also what is nested deep has many: each level is one more. */
-function hasMany(value: unknown): boolean {
-  const waiting = [value];
+/** What makes JSON more than a thread can hand on. */
+function sizeFault(value: unknown): string | null {
+  const waiting = [{ inner: value, depth: 0 }];
   let seen = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { inner, depth } = next;
     seen += 1;
-    if (seen > MAX_VALUES) return true;
-    if (typeof next === 'object' && next !== null)
-      for (const inner of Object.values(next) as unknown[]) waiting.push(inner);
+    if (seen > MAX_VALUES) return `has more than ${MAX_VALUES} values`;
+    if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep`;
+    if (typeof inner !== 'object' || inner === null) continue;
+    for (const each of Object.values(inner) as unknown[]) waiting.push({ inner: each, depth: depth + 1 });
   }
-  return false;
+  return null;
 }
