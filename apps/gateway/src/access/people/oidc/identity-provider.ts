@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch as keysFetch, type JWTVerifyGetKey } from 'jose';
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
   buildEndSessionUrl,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
@@ -19,6 +20,7 @@ import type { Logger } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';
 import { consoleAddress } from '../console-address.js';
+import { boundedFetch } from './bounded-fetch.js';
 import { isProviderName } from './provider-name.js';
 
 /** What the identity provider says of who logged in; checked, its signature too. */
@@ -153,7 +155,10 @@ export class IdentityProvider {
     if (!isKnown) {
       if (!isOwnMachine(keysAt) && new URL(keysAt).protocol !== 'https:')
         throw unavailable(new Error('the keys of the identity provider are not behind https'));
-      const options = { cooldownDuration: KEYS_PAUSE_MS, timeoutDuration: TIMEOUT_SECONDS * 1_000 };
+      const options = {
+        ...{ cooldownDuration: KEYS_PAUSE_MS, timeoutDuration: TIMEOUT_SECONDS * 1_000 },
+        [keysFetch]: boundedFetch,
+      };
       this.remoteKeys = { at: keysAt, find: createRemoteJWKSet(new URL(keysAt), options) };
     }
     if (!this.remoteKeys) throw new Error('keys were not set up');
@@ -178,7 +183,8 @@ export class IdentityProvider {
     // Over the network only https, whatever the setting says.
     const execute = [enableNonRepudiationChecks, ...(isOwnMachine(issuer) ? [allowInsecureRequests] : [])];
     try {
-      return await discovery(new URL(issuer), clientId, secret, undefined, { execute, timeout: TIMEOUT_SECONDS });
+      const options = { execute, timeout: TIMEOUT_SECONDS, [customFetch]: boundedFetch };
+      return await discovery(new URL(issuer), clientId, secret, undefined, options);
     } catch (error) {
       throw unavailable(error);
     }
