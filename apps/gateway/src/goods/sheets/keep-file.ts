@@ -4,10 +4,12 @@ import { pipeline } from 'node:stream/promises';
 import { isDiskFull } from './scratch-folders.js';
 import { Problem } from '#problems';
 
-/** @throws Problem payload_too_large, service_unavailable */
-export async function keepFile(body: Readable, path: string, maxBytes: number): Promise<void> {
+/** @returns its bytes @throws Problem payload_too_large, service_unavailable */
+export async function keepFile(body: Readable, path: string, maxBytes: number): Promise<number> {
+  const file = createWriteStream(path);
   try {
-    await pipeline(body, bounded(maxBytes), createWriteStream(path));
+    await pipeline(body, bounded(maxBytes), file);
+    return file.bytesWritten;
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     throw new Problem('service_unavailable', 'There is no space left for the file.', { cause: error });

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { Problem, problemOf } from '#problems';
-import { FairSlots, newId, type Logger } from '#runtime';
+import { FairSlots, newId, type Logger, type ReleaseSlot } from '#runtime';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';
 import { viewOfColumns } from '../../../http/view-of-columns.js';
@@ -32,6 +32,7 @@ interface ImportedFile {
   format: FileFormat;
   mode: ImportMode;
   scratch: string;
+  bytes: number;
 }
 
 interface ImportRow extends Omit<ImportView, 'created_at' | 'finished_at'> {
@@ -47,8 +48,13 @@ interface ImportRow extends Omit<ImportView, 'created_at' | 'finished_at'> {
 const MAX_FILE_BYTES = 2 * 1024 ** 3;
 /** Files on this disk, from the first byte to the end of their import: each merchant's share, and one for a merchant that has none. */
 const FILES = { total: 16, perKey: 4 };
+/** One import of a merchant after the other, as they came: a later file is to win. */
+const TURNS = { total: FILES.total, perKey: 1, reserved: 0, waitingPerKey: FILES.perKey };
 /** Files that are read at the same time; the others wait in turn, merchant by merchant. Each takes memory of its own. */
-const READERS = { total: 2, perKey: 1, waitingPerKey: FILES.perKey };
+const READERS = { total: 2, perKey: 1, waitingPerKey: 1 };
+/** Some ten thousand rows. They have a reader of their own: the large ones of two merchants can take an hour. */
+const SMALL_FILE_BYTES = 1024 ** 2;
+const SMALL_READERS = { total: 1, perKey: 1, reserved: 0, waitingPerKey: 1 };
 /** How often a waiting or slow import says that it is alive; after five minutes of silence it counts as dead. */
 const ALIVE_EVERY_MS = 60_000;
 
@@ -59,7 +65,9 @@ const ALIVE_EVERY_MS = 60_000;
 @Injectable()
 export class ImportJobs {
   private readonly files = new FairSlots(FILES);
+  private readonly turns = new FairSlots(TURNS);
   private readonly readers = new FairSlots(READERS);
+  private readonly smallReaders = new FairSlots(SMALL_READERS);
 
   constructor(
     private readonly prisma: PrismaService,
@@ -89,10 +97,10 @@ export class ImportJobs {
     try {
       folder = await this.scratch.make();
       const path = join(folder, 'file');
-      await keepFile(body, path, MAX_FILE_BYTES);
+      const bytes = await keepFile(body, path, MAX_FILE_BYTES);
       await this.prisma.$executeRaw`
         INSERT INTO catalog_imports (id, merchant_id, format, mode) VALUES (${id}, ${caller.merchantId}, ${format}, ${mode})`;
-      work = this.inTurn(caller, id, { path, format, mode, scratch: folder }, leave);
+      work = this.inTurn(caller, id, { path, format, mode, scratch: folder, bytes }, leave);
     } finally {
       if (work === null) await leave();
     }
@@ -136,9 +144,19 @@ export class ImportJobs {
   ): Promise<Problem | null> {
     const alive = setInterval(() => void this.sayAlive(id), ALIVE_EVERY_MS);
     alive.unref();
-    const work = (): Promise<Problem | null> => this.work(caller, id, file);
+    const tooMany = (): Error => new Error('more imports wait than there are files');
+    const readers = file.bytes > SMALL_FILE_BYTES ? this.readers : this.smallReaders;
+    const work = async (): Promise<Problem | null> => {
+      const release = await readers.take(caller.merchantId);
+      if (!release) throw tooMany();
+      try {
+        return await this.work(caller, id, file, release);
+      } finally {
+        release();
+      }
+    };
     try {
-      return await this.readers.run(caller.merchantId, work, () => new Error('more imports wait than there are files'));
+      return await this.turns.run(caller.merchantId, work, tooMany);
     } finally {
       clearInterval(alive);
       await leave();
@@ -153,14 +171,15 @@ export class ImportJobs {
     }
   }
 
-  /** Never throws: what goes wrong stands in the row, too. @returns what went wrong */
-  private async work(caller: Caller, id: string, file: ImportedFile): Promise<Problem | null> {
+  /** Never throws: what goes wrong stands in the row, too. @param release of its reader @returns what went wrong */
+  private async work(caller: Caller, id: string, file: ImportedFile, release: ReleaseSlot): Promise<Problem | null> {
     try {
       const counts = await this.importProducts.execute(caller, file, {
         columns: async (names) => {
           await this.prisma.$executeRaw`UPDATE catalog_imports SET columns = ${[...names]}::text[] WHERE id = ${id}`;
         },
         rejected: (rows) => this.keepRejected(id, rows),
+        read: release,
         progress: async (progress) => {
           await this.prisma.$executeRaw`
             UPDATE catalog_imports SET progress = ${JSON.stringify(progress)}::jsonb, seen_at = now() WHERE id = ${id}`;

@@ -33,6 +33,8 @@ export interface ImportSink {
   rejected(rows: readonly RejectedRow[]): Promise<void> | void;
   /** @param share of the file that was read, from 0 to 1; null = not known */
   progress(counts: ImportCounts, share: number | null): Promise<void> | void;
+  /** Nothing of the file is needed any more, though the import may go on for long. */
+  read?(): void;
 }
 
 /** Rows of one file that are handed back; who sends so many wrong ones has sent the wrong file. */
@@ -92,6 +94,8 @@ export class ImportProducts {
       await this.syncs.abort(caller, id);
       throw error;
     }
+    await opened.close();
+    sink.read?.();
     const { result } = await this.syncs.commit(caller, id, COMMIT_WAIT_MS);
     Object.assign(counts, result);
     await sink.progress(counts, 1);
