@@ -117,6 +117,31 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
   },
   { what: 'rows in rows without end', format: 'xlsx', bytes: () => workbook(HEADING_ROW + '<row>'.repeat(500_000)) },
   {
+    what: 'shared texts without a letter, more than there are marks for',
+    format: 'xlsx',
+    bytes: () =>
+      workbook(HEADING_ROW, {
+        'xl/sharedStrings.xml': Buffer.from(
+          `<sst>${repeated(900, (at) => '<si/>'.repeat(20_000) + noise(at, 700))}</sst>`,
+        ),
+      }),
+  },
+  {
+    what: 'cells of shared texts that lie far apart',
+    format: 'xlsx',
+    bytes: () =>
+      workbook(HEADING_ROW + `<row>${'<c r="A" t="s"><v>7</v></c><c r="A" t="s"><v>15</v></c>'.repeat(50_000)}</row>`, {
+        'xl/sharedStrings.xml': Buffer.from(
+          `<sst>${repeated(16, (at) => `<si><t>${at % 8 === 7 ? '' : noise(at, 60_000)}</t></si>`)}</sst>`,
+        ),
+      }),
+  },
+  {
+    what: 'lists in lists of one cell',
+    format: 'csv',
+    bytes: () => Buffer.from(`sku,spic,attributes\na,1,"${'['.repeat(32_000)}${']'.repeat(32_000)}"\n`),
+  },
+  {
     what: 'parts with the longest names',
     format: 'xlsx',
     bytes: () =>

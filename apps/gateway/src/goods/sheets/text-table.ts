@@ -1,5 +1,6 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { UnreadableFile } from './sheet-row.js';
 
 /** Of so many texts one has its place in memory; the others are found from it. */
 const TEXTS_PER_MARK = 8;
@@ -8,6 +9,8 @@ const PIECE_BYTES = 64 * 1024;
 /** What is read ahead. */
 const WINDOW_BYTES = 16 * 1024;
 const LENGTH_BYTES = 4;
+/** More than 256 MiB of XML can hold where each has a letter; the file of them stays below the 4 GiB that a mark can name. */
+const MAX_TEXTS = 16 * 1024 ** 2;
 
 /**
  * Texts by their number, kept in a file: the shared texts of a large workbook are a hundred megabytes and more. Memory holds half a
@@ -17,11 +20,13 @@ export class TextTable {
   count = 0;
   private readonly folder: string;
   private readonly file: number;
-  private marks = new Float64Array(1_024);
+  private marks = new Uint32Array(1_024);
   private pending: Buffer[] = [];
   private pendingBytes = 0;
   private written = 0;
-  private window = { start: 0, bytes: Buffer.alloc(0) };
+  /** Read into again and again: what a cell far away needs is garbage that V8 does not count as its heap. */
+  private buffer = Buffer.allocUnsafeSlow(WINDOW_BYTES);
+  private window = { start: 0, length: 0 };
 
   /** @param parent where its file is made */
   constructor(parent: string) {
@@ -29,7 +34,9 @@ export class TextTable {
     this.file = openSync(join(this.folder, 'texts'), 'w+', 0o600);
   }
 
+  /** @throws UnreadableFile beyond the last of {@link MAX_TEXTS} */
   add(text: string): void {
+    if (this.count === MAX_TEXTS) throw new UnreadableFile(`The workbook has more than ${MAX_TEXTS} shared texts.`);
     if (this.count % TEXTS_PER_MARK === 0) this.mark();
     this.count += 1;
     const bytes = Buffer.allocUnsafe(LENGTH_BYTES + Buffer.byteLength(text));
@@ -58,7 +65,7 @@ export class TextTable {
   private mark(): void {
     const at = this.count / TEXTS_PER_MARK;
     if (at === this.marks.length) {
-      const larger = new Float64Array(2 * at);
+      const larger = new Uint32Array(2 * at);
       larger.set(this.marks);
       this.marks = larger;
     }
@@ -79,13 +86,12 @@ export class TextTable {
 
   /** Valid until the next call. */
   private bytesAt(at: number, length: number): Buffer {
-    const { start, bytes } = this.window;
-    if (at < start || at + length > start + bytes.length) {
-      const piece = Buffer.allocUnsafe(Math.max(length, WINDOW_BYTES));
-      const read = readSync(this.file, piece, 0, piece.length, at);
-      this.window = { start: at, bytes: piece.subarray(0, read) };
+    const { start, length: held } = this.window;
+    if (at < start || at + length > start + held) {
+      if (length > this.buffer.length) this.buffer = Buffer.allocUnsafeSlow(length);
+      this.window = { start: at, length: readSync(this.file, this.buffer, 0, this.buffer.length, at) };
     }
     const from = at - this.window.start;
-    return this.window.bytes.subarray(from, from + length);
+    return this.buffer.subarray(from, from + length);
   }
 }

@@ -13,6 +13,7 @@ import { xlsxStream, type Cell } from '../../sheets/xlsx-writer.js';
 import { BREAD, CatalogFixture, type CatalogBody } from '../testing/catalog-fixture.js';
 import { ImportProducts } from './import-products.js';
 import type { FileFormat } from './product-table.js';
+import { ProductsFile } from './products-file.js';
 
 let catalog: CatalogFixture;
 
@@ -227,6 +228,21 @@ test('rows as large as they may be are taken in smaller batches: a thousand of t
       );
     expect(counts).toMatchObject({ rows: 20, rejected: 20 });
     expect(batches).toEqual([3, 3, 3, 3, 3, 3, 2]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a file that takes longer to read than its size explains is refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'import-'));
+  const job = { path: join(folder, 'slow.csv'), format: 'csv', scratch: folder } as const;
+  try {
+    await writeFile(job.path, `sku,spic\n1,${BREAD}\n`);
+    // Less than any thread takes to begin.
+    const open = ProductsFile.open(job, { ms: 1, msPerMib: 0 });
+    await expect(open).rejects.toThrow('The file takes too long to read.');
+    const file = await ProductsFile.open(job, { ms: 1, msPerMib: 1e12 });
+    await file.close();
   } finally {
     await rm(folder, { recursive: true });
   }

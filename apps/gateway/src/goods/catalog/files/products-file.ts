@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '#runtime';
 import { UnreadableFile } from '../../sheets/sheet-row.js';
@@ -25,6 +26,11 @@ export type ReadingMessage =
 const HEAP_MIB = 24;
 /** Between two batches: nothing that a person sent takes so long to read. */
 const SILENCE_MS = 60_000;
+/**
+ * For the reading of a whole file, the time that its rows are worked on left out: twenty times what a sheet of products takes. A
+ * megabyte can be made that unpacks to hundreds, each of them slow to read.
+ */
+const READING = { ms: SILENCE_MS, msPerMib: 10_000 };
 const THREAD_FILE = new URL('./reading-thread.mjs', import.meta.url);
 
 /** A file of products, read in a thread of its own batch by batch: memory holds one. Close it, whatever happens. */
@@ -39,8 +45,9 @@ export class ProductsFile {
   ) {}
 
   /** @throws UnreadableFile */
-  static async open(job: ReadingJob): Promise<ProductsFile> {
-    const thread = new ReadingThread(job);
+  static async open(job: ReadingJob, reading = READING): Promise<ProductsFile> {
+    const { size } = await stat(job.path);
+    const thread = new ReadingThread(job, reading.ms + (size / 1024 ** 2) * reading.msPerMib);
     try {
       const first = await thread.next();
       if (first.kind === 'columns') return new ProductsFile(thread, first.columns);
@@ -72,7 +79,11 @@ class ReadingThread {
   /** Why it died, also while no caller waits for it. */
   private failure: Error | null = null;
 
-  constructor(job: ReadingJob) {
+  /** @param readingMs how long it may be waited for altogether */
+  constructor(
+    job: ReadingJob,
+    private readingMs: number,
+  ) {
     this.worker = startThread(THREAD_FILE, { heapMib: HEAP_MIB, data: job });
     this.worker.on('error', (error: Error) => (this.failure = error));
   }
@@ -84,7 +95,8 @@ class ReadingThread {
   /** What it says next. Its running out of memory, its silence and what it cannot read are the file's fault. @throws UnreadableFile */
   async next(): Promise<Exclude<ReadingMessage, { kind: 'unreadable' }>> {
     if (this.failure) throw readable(this.failure);
-    const patience = AbortSignal.timeout(SILENCE_MS);
+    const patience = AbortSignal.timeout(Math.max(0, Math.min(SILENCE_MS, Math.ceil(this.readingMs))));
+    const asked = performance.now();
     try {
       const [message] = (await once(this.worker, 'message', { signal: patience })) as [ReadingMessage];
       if (message.kind === 'unreadable') throw new UnreadableFile(message.reason);
@@ -92,6 +104,8 @@ class ReadingThread {
     } catch (error) {
       if (patience.aborted) throw new UnreadableFile('The file takes too long to read.', { cause: error });
       throw readable(error);
+    } finally {
+      this.readingMs -= performance.now() - asked;
     }
   }
 
