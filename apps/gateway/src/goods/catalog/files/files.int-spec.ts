@@ -49,6 +49,13 @@ async function send(
   return answer;
 }
 
+/** Why a file was refused as a whole: 422 or, where that took longer than a call waits, an import that has failed. */
+function refusalOf({ status, body }: Awaited<ReturnType<typeof send>>): string {
+  if (status !== 200) expect([status, body.code]).toEqual([422, 'import_unreadable']);
+  else expect(body.state).toBe('failed');
+  return (status === 200 ? body.error : body.detail) ?? '';
+}
+
 async function get(path: string): Promise<Buffer> {
   const response = await fetch(`${catalog.gateway.base}${path}`, {
     headers: { authorization: `Bearer ${catalog.gateway.token}` },
@@ -143,9 +150,7 @@ test.each<[string, FileFormat, string | Buffer, string]>([
   ['an unclosed quote', 'csv', `sku,spic\n"${'x'.repeat(100)}`, 'cannot be read on'],
   ['no workbook', 'xlsx', randomBytes(1_000), 'no XLSX workbook'],
 ])('a file with %s is refused as a whole, and nothing of it is taken', async (_name, format, body, reason) => {
-  const answer = await send(format, body, 'full');
-  expect(answer).toMatchObject({ status: 422, body: { code: 'import_unreadable' } });
-  expect(answer.body.detail).toContain(reason);
+  expect(refusalOf(await send(format, body, 'full'))).toContain(reason);
   expect((await catalog.ask('GET', '/v1/catalog/products')).body.data).toEqual([]);
 });
 
@@ -207,8 +212,7 @@ test('a workbook that unpacks to more than any sheet is refused as a whole', asy
   const zip = new ZipFile();
   zip.addBuffer(Buffer.alloc(64 * 1024 * 1024, ' '), 'xl/worksheets/sheet1.xml');
   zip.end();
-  const answer = await send('xlsx', await buffer(zip.outputStream), 'full');
-  expect(answer).toMatchObject({ status: 422, body: { code: 'import_unreadable' } });
+  expect(refusalOf(await send('xlsx', await buffer(zip.outputStream), 'full'))).toContain('unpacks');
 });
 
 test('rows as large as they may be are taken in smaller batches: a thousand of them would not fit into memory', async () => {
