@@ -10,7 +10,7 @@ export {
   type OfdZReport,
   type Place,
 } from './ofd-document.js';
-export { partOfSale } from './part-of-sale.js';
+export { isPartOfSale, withVatUpTo } from './part-of-sale.js';
 export { readDocument, requestHash } from './read-document.js';
 export { errorBody, httpStatusOf, refusedByModule, type Refusal } from './refusal.js';
 export { refusal } from './refusals.js';

@@ -8,14 +8,15 @@ import {
   addSums,
   areExact,
   covers,
+  isPartOfSale,
   digestOf,
   documentPayload,
   NO_DIGEST,
   NO_SUMS,
   parseDocument,
-  partOfSale,
   refusal,
   signOf,
+  withVatUpTo,
   zReportPayload,
 } from '#fiscal-module';
 import type * as port from '#fiscal-module';
@@ -346,8 +347,8 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   }
 
   /**
-   * Each document has the VAT of its own net. Only a refund that the module's sums have no room for, because the parts of a sale were rounded one by
-   * one, has the VAT that is left for it of its sale.
+   * Each document has the VAT of its own net. Parts of a sale that are rounded one by one can hold more of it than the sale: a genuine part for
+   * which the module's sums have no room because of that has what is left.
    */
   private asPart(document: port.FiscalDocument): port.FiscalDocument {
     const { refundInfo } = document;
@@ -358,7 +359,8 @@ export class SoftwareFiscalModule implements port.FiscalModule {
       .refundsOf(refundInfo.receiptSeq)
       .map(({ payload }) => parseDocument(payload))
       .filter(({ refund_info: of }) => of?.terminalId === this.terminalId);
-    return partOfSale(document, parseDocument(sale.payload), earlier);
+    if (!isPartOfSale(document, parseDocument(sale.payload), earlier)) return document;
+    return withVatUpTo(document, this.state.sale.vat - this.state.refund.vat);
   }
 
   /** Only a receipt of this module can be compared; another terminal's is taken on trust. */

@@ -87,7 +87,12 @@ function migrate(db: Sqlite, folder: string): void {
     throw new DataFolderError(`The data folder ${folder} was written by a newer version of this program.`);
   }
   if (version === 0) inTransaction(db, () => db.exec(`${SCHEMA} PRAGMA user_version = ${String(SCHEMA_VERSION)};`));
-  db.exec(INDEXES);
+  try {
+    db.exec(INDEXES);
+  } catch (error) {
+    // The register says what it lacks, and sends what it has. Without the index refunds are found more slowly.
+    if (!isDiskFull(error)) throw error;
+  }
 }
 
 /**

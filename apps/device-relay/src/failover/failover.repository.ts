@@ -32,6 +32,7 @@ export class FailoverRepository {
   constructor(
     private readonly prisma: PrismaService,
     private readonly now: SqlNow = databaseNow,
+    private readonly fewAway = FEW_AWAY,
   ) {}
 
   /**
@@ -52,7 +53,7 @@ export class FailoverRepository {
            AND d.state_since <= ${this.now()} - make_interval(secs => (d.profile ->> 'failoverAfterMs')::float8 / 1000)
       )
       SELECT d.id FROM away d
-       WHERE CASE WHEN (SELECT count(*) FROM away) <= ${FEW_AWAY}
+       WHERE CASE WHEN (SELECT count(*) FROM away) <= ${this.fewAway}::int8
                   THEN EXISTS (SELECT FROM lane_waiting(d.id, 1))
                   ELSE d.id IN (SELECT device_id FROM waiting_lanes()) END
          AND EXISTS (SELECT FROM devices t JOIN lanes l ON l.device_id = t.id WHERE ${this.canTake()})

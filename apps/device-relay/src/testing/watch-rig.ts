@@ -78,7 +78,6 @@ export class WatchRig {
 
   /** One relay's watch; all of a rig share registers, locks and time. */
   relay(more: Partial<WatchSettings> = {}): Watch {
-    const now = (): Prisma.Sql => Prisma.sql`${new Date(this.time.nowMs).toISOString()}::timestamptz`;
     const registers = { of: ({ id }: { id: string }): ShopRegister => this.registerOf(id) };
     const ring = (deviceId: string): void => void this.rung.push(deviceId);
     const store = new LaneRepository(this.prisma, 'rly_1');
@@ -87,7 +86,11 @@ export class WatchRig {
     const clock = { now: () => new Date(this.time.nowMs), monotonicMs: () => this.time.nowMs };
     const tools = { clock, logger: createLogger('test', 'silent'), random: Math.random };
     const admit = (deviceId: string): void => void this.admitted.push(deviceId);
-    return joinWatch({ prisma: this.prisma, now, lanes, registers, ring, admit }, { ...SETTINGS, ...more }, tools);
+    return joinWatch(
+      { prisma: this.prisma, now: this.now, lanes, registers, ring, admit },
+      { ...SETTINGS, ...more },
+      tools,
+    );
   }
 
   registerOf(deviceId: string): ShopRegister {
@@ -170,6 +173,9 @@ export class WatchRig {
     );
     return id;
   }
+
+  /** The rig's time, as statements read it. */
+  readonly now = (): Prisma.Sql => Prisma.sql`${new Date(this.time.nowMs).toISOString()}::timestamptz`;
 
   /** Everything that is due now has been done, by all relays at the same time. */
   async work(...relays: Watch[]): Promise<void> {

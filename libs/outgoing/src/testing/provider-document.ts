@@ -20,8 +20,8 @@ export interface ProviderFile<Provider extends string> {
   'x-sources': Record<string, { page: string; address: string }>;
   'x-open': { point: string; handling: string }[];
   /**
-   * HTTP statuses with which calls of the provider may be answered, whatever the body says, and which document says so: where none does, they
-   * are what we have chosen.
+   * HTTP statuses with which calls of the provider may be answered, whatever the body says, and which of `x-sources` says so: where it is
+   * "not documented", they are what we have chosen.
    */
   'x-statuses'?: Record<'answer' | 'failure', { statuses: number[]; source: string }>;
   'x-calls': DocumentedCall[];

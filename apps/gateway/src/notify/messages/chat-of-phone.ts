@@ -16,7 +16,10 @@ export async function chatOfPhone(
       SELECT id, chat_sealed, used_at FROM bot_chats
        WHERE account_id = ${accountId} AND phone_hash = ${phoneHash} AND stopped_at IS NULL
     ), used AS (
-      UPDATE bot_chats b SET used_at = now() FROM chat WHERE b.id = chat.id AND chat.used_at < now() - interval '1 day'
+      -- Who holds the row changes the chat itself: it is waited for by no planning of events, and noted with the next receipt.
+      UPDATE bot_chats SET used_at = now()
+       WHERE id = (SELECT id FROM bot_chats WHERE id = (SELECT id FROM chat WHERE used_at < now() - interval '1 day')
+                      FOR NO KEY UPDATE SKIP LOCKED)
     )
     SELECT id, chat_sealed FROM chat`;
   return chat ?? null;

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma } from '#database';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { insertDeliveries } from './delivery-rows.js';
-import { fault, keepEventsChosen, MAX_REPLAYED, refuseDisabled } from './replay-events.js';
+import { keepEventsChosen, MAX_REPLAYED, refuseDisabled } from './replay-events.js';
 import type { RecoverBody } from './webhook-bodies.js';
 import { lockWebhook } from './webhook-endpoints.js';
 
@@ -36,7 +37,8 @@ export class RecoverDeliveries {
       const webhook = await lockWebhook(tx, merchantId, webhookId);
       refuseDisabled(webhook);
       const found = await tx.$queryRaw<GivenUp[]>(givenUp({ merchantId, webhookId, from, to }));
-      if (found.length > MAX_REPLAYED) throw fault('/from', `more than ${MAX_REPLAYED} deliveries were given up then`);
+      if (found.length > MAX_REPLAYED)
+        throw Problem.at('/from', 'invalid_value', `more than ${MAX_REPLAYED} deliveries were given up then`);
       await insertDeliveries(
         tx,
         found.map((one) => ({
@@ -79,7 +81,8 @@ export function givenUp({ merchantId, webhookId, from, to }: Span): Prisma.Sql {
 function spanOf(body: RecoverBody): { from: Date; to: Date } {
   const from = readTimestamp(body.from);
   const to = readTimestamp(body.to);
-  if (!from || !to || from >= to) throw fault('/from', 'from must be before to');
-  if (to.getTime() - from.getTime() > MAX_SPAN_MS) throw fault('/from', 'from and to may be 31 days apart');
+  if (!from || !to || from >= to) throw Problem.at('/from', 'invalid_value', 'from must be before to');
+  if (to.getTime() - from.getTime() > MAX_SPAN_MS)
+    throw Problem.at('/from', 'invalid_value', 'from and to may be 31 days apart');
   return { from, to };
 }

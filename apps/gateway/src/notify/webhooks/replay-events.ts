@@ -54,8 +54,10 @@ export class ReplayEvents {
       const webhook = await lockWebhook(tx, caller.merchantId, webhookId);
       refuseDisabled(webhook);
       const events = await findEvents(tx, caller.merchantId, { ...range, ...between });
-      if (range.eventId !== null && events.length === 0) throw fault('/event_id', 'no event has this id');
-      if (events.length > MAX_REPLAYED) throw fault('/from', `the span holds more than ${MAX_REPLAYED} events`);
+      if (range.eventId !== null && events.length === 0)
+        throw Problem.at('/event_id', 'invalid_value', 'no event has this id');
+      if (events.length > MAX_REPLAYED)
+        throw Problem.at('/from', 'invalid_value', `the span holds more than ${MAX_REPLAYED} events`);
       const chosen = range.eventId === null ? events.filter(({ type }) => wants(webhook.events, type)) : events;
       await insertDeliveries(
         tx,
@@ -116,7 +118,11 @@ async function refuseLeft(tx: Prisma.TransactionClient, { from, eventId }: Range
     SELECT max(time_of_id(upper_id)) AS until FROM partitions_of('events') WHERE name LIKE '%\\_kept\\_%'`;
   const until = left?.until ?? null;
   if (until !== null && from < until)
-    throw fault('/from', `events before ${until.toISOString()} have left the database for its archive`);
+    throw Problem.at(
+      '/from',
+      'invalid_value',
+      `events before ${until.toISOString()} have left the database for its archive`,
+    );
 }
 
 function findEvents(
@@ -136,15 +142,15 @@ function rangeOf(body: ReplayBody): Range {
   const { event_id: eventId } = body;
   const isSpan = body.from !== undefined || body.to !== undefined;
   if (eventId !== undefined) {
-    if (isSpan) throw fault('/event_id', 'give either event_id, or from and to');
-    if (!isId('evt', eventId)) throw fault('/event_id', 'no event has this id');
+    if (isSpan) throw Problem.at('/event_id', 'invalid_value', 'give either event_id, or from and to');
+    if (!isId('evt', eventId)) throw Problem.at('/event_id', 'invalid_value', 'no event has this id');
     const madeAt = new Date(decodeTime(ulidOf(eventId)));
     return { from: madeAt, to: madeAt, eventId };
   }
   const from = readTimestamp(body.from ?? '');
   const to = readTimestamp(body.to ?? '');
-  if (!from || !to) throw fault('', 'give event_id, or from and to');
-  if (from >= to) throw fault('/from', 'from must be before to');
+  if (!from || !to) throw Problem.at('', 'invalid_value', 'give event_id, or from and to');
+  if (from >= to) throw Problem.at('/from', 'invalid_value', 'from must be before to');
   return { from, to, eventId: null };
 }
 
@@ -161,8 +167,4 @@ export async function keepEventsChosen(tx: Prisma.TransactionClient): Promise<vo
 
 export function refuseDisabled(webhook: { disabledAt: Date | null }): void {
   if (webhook.disabledAt !== null) throw new Problem('webhook_disabled', 'The webhook is disabled; enable it first.');
-}
-
-export function fault(pointer: string, detail: string): Problem {
-  return Problem.at(pointer, 'invalid_value', detail);
 }

@@ -52,8 +52,8 @@ const FILES = { total: 16, perKey: 4 };
 const TURNS = { total: FILES.total, perKey: 1, reserved: 0, waitingPerKey: FILES.perKey };
 /** Files that are read at the same time; the others wait in turn, merchant by merchant. Each takes memory of its own. */
 const READERS = { total: 2, perKey: 1, waitingPerKey: 1 };
-/** Some ten thousand rows. They have a reader of their own: the large ones of two merchants can take an hour. */
-const SMALL_FILE_BYTES = 1024 ** 2;
+/** Some ten thousand rows; a workbook is packed. They have a reader of their own: the large ones of two merchants can take an hour. */
+const SMALL_FILE_BYTES: Readonly<Record<FileFormat, number>> = { csv: 1024 ** 2, jsonl: 1024 ** 2, xlsx: 64 * 1024 };
 const SMALL_READERS = { total: 1, perKey: 1, reserved: 0, waitingPerKey: 1 };
 /** How often a waiting or slow import says that it is alive; after five minutes of silence it counts as dead. */
 const ALIVE_EVERY_MS = 60_000;
@@ -145,10 +145,10 @@ export class ImportJobs {
     const alive = setInterval(() => void this.sayAlive(id), ALIVE_EVERY_MS);
     alive.unref();
     const tooMany = (): Error => new Error('more imports wait than there are files');
-    const readers = file.bytes > SMALL_FILE_BYTES ? this.readers : this.smallReaders;
+    const readers = file.bytes > SMALL_FILE_BYTES[file.format] ? this.readers : this.smallReaders;
     const work = async (): Promise<Problem | null> => {
-      const release = await readers.take(caller.merchantId);
-      if (!release) throw tooMany();
+      // Never refused: of a merchant one import at a time gets here.
+      const release = await readers.takeAgain(caller.merchantId);
       try {
         return await this.work(caller, id, file, release);
       } finally {
