@@ -27,7 +27,7 @@ export class RawRegister {
 
   /** The next frame that was not taken yet; null when the socket is closed. */
   async next(): Promise<Frame | null> {
-    for (const end = Date.now() + 30_000; Date.now() < end;) {
+    for (const end = Date.now() + 90_000; Date.now() < end;) {
       const frame = this.heard.shift();
       if (frame) return frame;
       if (this.closed) return null;

@@ -109,7 +109,7 @@ describeInBrowser('passkeys', () => {
     });
     await rig.makeStale(user.id);
     const clientBody = { name: 'C', scopes: ['receipts:read'], ip_policy: 'any' };
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + 90_000;
     while ((await ask('POST', '/v1/clients', clientBody)).body.code !== 'step_up_needed')
       if (Date.now() > deadline) throw new Error('no second factor was asked for');
     const { body } = await ask('POST', '/v1/session/step-up/options', {});

@@ -33,7 +33,7 @@ async function run(entry: string, env: Record<string, string>): Promise<Ending> 
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   child.stdout.resume();
-  const hard = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  const hard = setTimeout(() => child.kill('SIGKILL'), 120_000);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(hard);
   return { code, errors };

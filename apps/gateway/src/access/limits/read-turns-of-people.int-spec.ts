@@ -33,7 +33,7 @@ test('a person of two merchants floods with reads that hang: the platform reads 
   );
   await holder.query('BEGIN; LOCK TABLE passkeys IN ACCESS EXCLUSIVE MODE');
   const answers: number[] = [];
-  const flood = Array.from({ length: 300 }, async () => answers.push((await person.get('/v1/me')).status));
+  const flood = Array.from({ length: 400 }, async () => answers.push((await person.get('/v1/me')).status));
   await until(
     'its turns are taken',
     () => answers.includes(429),

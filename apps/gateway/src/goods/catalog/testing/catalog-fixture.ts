@@ -105,13 +105,13 @@ export class CatalogFixture {
     copy: Map<string, ProductView>,
     cursor: string | null,
   ): Promise<{ cursor: string | null; seen: CatalogChange[] }> {
-    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await delay(10)) {
+    for (const deadline = Date.now() + 180_000; Date.now() < deadline; await delay(10)) {
       const [row] = await this.gateway.prisma.$queryRaw<{ is_shown: boolean }[]>`
         SELECT coalesce(max(change_transaction::text::bigint), 0)
                  < pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS is_shown FROM products`;
       if (row?.is_shown === true) return this.follow(copy, cursor);
     }
-    throw new Error('a transaction elsewhere has been open for half a minute');
+    throw new Error('a transaction elsewhere has been open for three minutes');
   }
 
   /** What a reader has who follows the feed from the cursor until nothing more comes. */
