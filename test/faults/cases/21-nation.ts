@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 /** A health check every second, three in vain. */
 const BALANCER_NOTICES_MS = 3_000;
 /** A phase that has not sold what it should within this time has stopped accepting. */
-const PHASE_LIMIT_MS = 240_000;
+const PHASE_LIMIT_MS = 420_000;
 
 /** A span of the run; `wall` times are those of the database. */
 interface Phase {
