@@ -21,7 +21,8 @@ export class TextTable {
   private readonly folder: string;
   private readonly file: number;
   private marks = new Uint32Array(1_024);
-  private pending: Buffer[] = [];
+  /** Filled again and again, as {@link buffer}: a buffer for each of millions of texts is garbage that nothing clears away in time. */
+  private readonly piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
   private pendingBytes = 0;
   private written = 0;
   /** Read into again and again: what a cell far away needs is garbage that V8 does not count as its heap. */
@@ -39,12 +40,15 @@ export class TextTable {
     if (this.count === MAX_TEXTS) throw new UnreadableFile(`The workbook has more than ${MAX_TEXTS} shared texts.`);
     if (this.count % TEXTS_PER_MARK === 0) this.mark();
     this.count += 1;
-    const bytes = Buffer.allocUnsafe(LENGTH_BYTES + Buffer.byteLength(text));
-    bytes.writeUInt32LE(bytes.length - LENGTH_BYTES);
-    bytes.write(text, LENGTH_BYTES);
-    this.pending.push(bytes);
-    this.pendingBytes += bytes.length;
-    if (this.pendingBytes >= PIECE_BYTES) this.flush();
+    const length = Buffer.byteLength(text);
+    if (this.pendingBytes + LENGTH_BYTES + length > PIECE_BYTES) this.flush();
+    this.pendingBytes = this.piece.writeUInt32LE(length, this.pendingBytes);
+    if (this.pendingBytes + length <= PIECE_BYTES) {
+      this.pendingBytes += this.piece.write(text, this.pendingBytes);
+      return;
+    }
+    this.flush();
+    this.written += writeSync(this.file, text);
   }
 
   /** Null: there is no such text. */
@@ -74,9 +78,7 @@ export class TextTable {
 
   private flush(): void {
     if (this.pendingBytes === 0) return;
-    writeSync(this.file, Buffer.concat(this.pending));
-    this.written += this.pendingBytes;
-    this.pending = [];
+    this.written += writeSync(this.file, this.piece, 0, this.pendingBytes);
     this.pendingBytes = 0;
   }
 
