@@ -1,25 +1,13 @@
 import { createSecretKey, randomBytes, randomInt, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compactToIsoBasic, OFD_FUSE_MS, paymentGap, SHIFT_DOCUMENT_LIMIT, tashkentCompact } from '#fiscal-domain';
+import { OFD_FUSE_MS, SHIFT_DOCUMENT_LIMIT, tashkentCompact } from '#fiscal-domain';
 import type { Clock } from '#runtime';
 import { inTransaction, isDiskFull, type Sqlite } from '../journal/database.js';
 import type { Journal } from '../journal/journal.js';
-import {
-  addSums,
-  areExact,
-  covers,
-  isPartOfSale,
-  digestOf,
-  documentPayload,
-  NO_DIGEST,
-  NO_SUMS,
-  parseDocument,
-  refusal,
-  signOf,
-  withVatUpTo,
-  zReportPayload,
-} from '#fiscal-module';
+import { digestOf, documentPayload, NO_DIGEST, NO_SUMS, refusal, signOf, zReportPayload } from '#fiscal-module';
 import type * as port from '#fiscal-module';
+import { shiftAfter, stateAfter } from './after-document.js';
+import { DocumentRules } from './document-rules.js';
 import { ModuleStore, type ModuleState } from './module-store.js';
 import { isSigned, verifyChain, type ChainBreak } from './verify-chain.js';
 
@@ -57,6 +45,7 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   readonly terminalId: string;
   private readonly store: ModuleStore;
   private readonly key: KeyObject;
+  private readonly rules: DocumentRules;
   private state: ModuleState;
   private shift: port.Shift | null;
   private unsent: Map<number, number>;
@@ -77,6 +66,7 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     }));
     this.terminalId = identity.terminalId;
     this.key = createSecretKey(identity.key);
+    this.rules = new DocumentRules(this.terminalId, options.journal, options.paymentToleranceTiyin ?? null);
     this.state = this.store.readState();
     this.shift = this.store.lastShift();
     this.unsent = this.store.unsentDocuments();
@@ -174,12 +164,12 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     let counted = document;
     return this.operate(
       () => {
-        counted = this.asPart(document);
+        counted = this.rules.asPart(document, this.state);
         return this.refusalOf(counted);
       },
       (timeMs) => {
         const registration = this.sign(counted, timeMs);
-        const state = this.stateAfter(counted, registration);
+        const state = stateAfter(this.state, counted, registration);
         const shift = shiftAfter(this.openShiftOrThrow(), counted);
         // One transaction: a crash before COMMIT leaves no trace of the number, a crash after it leaves all of it.
         this.commit(() => {
@@ -320,60 +310,10 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   private refusalOf(document: port.FiscalDocument): port.ModuleRefusal | null {
     if (this.shift?.closedMs !== null) return refusal('shift_not_open');
     if (this.shift.documents >= SHIFT_DOCUMENT_LIMIT) return refusal('shift_full');
-    const unpaid = this.paymentMismatch(document);
+    const unpaid = this.rules.paymentMismatch(document);
     if (unpaid) return unpaid;
     const full = this.options.isMemoryFull?.() === true ? refusal('memory_full') : this.memoryFault();
-    if (full) return full;
-    if (document.type === 'sale') {
-      return areExact(addSums(this.state.sale, sumsOf(document))) ? null : refusal('sums_full');
-    }
-    if (document.type !== 'refund') return null;
-    const mismatch = this.refundMismatch(document);
-    if (mismatch) return mismatch;
-    return this.isCovered(document) ? null : refusal('refund_exceeds_sales');
-  }
-
-  private isCovered(document: port.FiscalDocument): boolean {
-    return covers(this.state.sale, addSums(this.state.refund, sumsOf(document)));
-  }
-
-  private paymentMismatch({ cashTiyin, cardTiyin, items }: port.FiscalDocument): port.ModuleRefusal | null {
-    const { paymentToleranceTiyin: tolerance = null } = this.options;
-    if (tolerance === null) return null;
-    const totals = items.map(({ total }) => total);
-    if (paymentGap({ cashTiyin, cardTiyin }, totals) <= BigInt(tolerance)) return null;
-    const totalTiyin = totals.reduce((sum, total) => sum + total, 0);
-    return refusal('payment_mismatch', { paidTiyin: cashTiyin + cardTiyin, totalTiyin, toleranceTiyin: tolerance });
-  }
-
-  /**
-   * Each document has the VAT of its own net. Parts of a sale that are rounded one by one can hold more of it than the sale: a genuine part for
-   * which the module's sums have no room because of that has what is left.
-   */
-  private asPart(document: port.FiscalDocument): port.FiscalDocument {
-    const { refundInfo } = document;
-    if (refundInfo?.terminalId !== this.terminalId || this.isCovered(document)) return document;
-    const sale = this.options.journal.findBySeq(refundInfo.receiptSeq);
-    if (!sale) return document;
-    const earlier = this.options.journal
-      .refundsOf(refundInfo.receiptSeq)
-      .map(({ payload }) => parseDocument(payload))
-      .filter(({ refund_info: of }) => of?.terminalId === this.terminalId);
-    if (!isPartOfSale(document, parseDocument(sale.payload), earlier)) return document;
-    return withVatUpTo(document, this.state.sale.vat - this.state.refund.vat);
-  }
-
-  /** Only a receipt of this module can be compared; another terminal's is taken on trust. */
-  private refundMismatch({ refundInfo }: port.FiscalDocument): port.ModuleRefusal | null {
-    if (refundInfo?.terminalId !== this.terminalId) return null;
-    const { receiptSeq } = refundInfo;
-    const entry = this.options.journal.findBySeq(receiptSeq);
-    if (!entry) return refusal('refund_receipt_unknown', { receiptSeq });
-    const { type, time } = parseDocument(entry.payload);
-    if (type !== 'sale') return refusal('refund_mismatch', { receiptSeq, field: 'receiptSeq', type });
-    if (entry.sign !== refundInfo.fiscalSign) return refusal('refund_mismatch', { receiptSeq, field: 'fiscalSign' });
-    const matches = compactToIsoBasic(time) === refundInfo.dateTime;
-    return matches ? null : refusal('refund_mismatch', { receiptSeq, field: 'dateTime' });
+    return full ?? this.rules.sumsMismatch(document, this.state);
   }
 
   /** `null` when the clock is behind the last operation by more than a moment. */
@@ -396,19 +336,6 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     const digest = digestOf(payload);
     const sign = isSigned(document.type) ? signOf(this.key, digest, this.state.lastSign) : null;
     return { terminalId: this.terminalId, seq, timeMs, payload, digest, sign };
-  }
-
-  private stateAfter(document: port.FiscalDocument, { seq, digest, sign, timeMs }: port.Registration): ModuleState {
-    const { sale, refund, lastSign } = this.state;
-    const sums = sumsOf(document);
-    return {
-      receiptSeq: seq,
-      lastDigest: digest,
-      lastSign: sign ?? lastSign,
-      lastOperationMs: timeMs,
-      sale: document.type === 'sale' ? addSums(sale, sums) : sale,
-      refund: document.type === 'refund' ? addSums(refund, sums) : refund,
-    };
   }
 
   private openShiftOrThrow(): port.Shift {
@@ -447,22 +374,6 @@ export class SoftwareFiscalModule implements port.FiscalModule {
       unsentShifts: this.unsentZ,
     });
   }
-}
-
-function shiftAfter(shift: port.Shift, document: port.FiscalDocument): port.Shift {
-  const counted = { ...shift, documents: shift.documents + 1 };
-  const sums = sumsOf(document);
-  if (document.type === 'sale') {
-    return { ...counted, saleCount: shift.saleCount + 1, sale: addSums(shift.sale, sums) };
-  }
-  if (document.type === 'refund') {
-    return { ...counted, refundCount: shift.refundCount + 1, refund: addSums(shift.refund, sums) };
-  }
-  return counted;
-}
-
-function sumsOf(document: port.FiscalDocument): port.Sums {
-  return { cash: document.cashTiyin, card: document.cardTiyin, vat: document.vatTiyin };
 }
 
 /** A test module's id: `ZZ` + 12 digits. */
