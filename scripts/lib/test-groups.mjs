@@ -79,7 +79,10 @@ export const GROUPS = [
     name: 'system',
     budgetSeconds: 450,
     lane: 'alone',
-    run: async () => (await withDatabase(() => runJest(['system'], WORKERS_OF_SYSTEMS))).system,
+    run: async () => {
+      await ensureBuilt();
+      return (await withDatabase(() => runJest(['system'], WORKERS_OF_SYSTEMS))).system;
+    },
   },
   { name: 'lts', budgetSeconds: 120, lane: 'alone', run: onLongTermRelease },
 ];
