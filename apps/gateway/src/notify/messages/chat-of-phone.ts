@@ -18,8 +18,8 @@ export async function chatOfPhone(
     ), used AS (
       -- Who holds the row changes the chat itself: it is waited for by no planning of events, and noted with the next receipt.
       UPDATE bot_chats SET used_at = now()
-       WHERE id = (SELECT id FROM bot_chats WHERE id = (SELECT id FROM chat WHERE used_at < now() - interval '1 day')
-                      FOR NO KEY UPDATE SKIP LOCKED)
+       WHERE id = (SELECT b.id FROM bot_chats b JOIN chat USING (id) WHERE chat.used_at < now() - interval '1 day'
+                      FOR NO KEY UPDATE OF b SKIP LOCKED)
     )
     SELECT id, chat_sealed FROM chat`;
   return chat ?? null;
