@@ -49,7 +49,7 @@ heldTest('pages are read and searched under the gateway’s policy, and nothing 
     page.on('pageerror', (error) => faults.push(error.message));
     await page.goto(`${site.base}/docs/guide`);
     // docs/index.md leads.
-    expect(await page.locator('main').textContent()).toContain('Four ways in');
+    expect(await page.locator('main').textContent()).toContain('Choose what you do');
     for (const [path, [text = '', sidebar = '']] of Object.entries(READ)) {
       await page.goto(`${site.base}/docs/guide/${path}`);
       await page.waitForSelector('h1');
