@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import pg from 'pg';
 import type { Prisma } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
@@ -95,7 +96,7 @@ export async function restoreAll(): Promise<number> {
 export function keeperProgram(): string {
   return `
     import { archiveOf } from '#ledger';
-    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(new URL('../archive-keeper.ts', import.meta.url).href)};
+    import { ArchiveKeeper, ARCHIVE_OPTIONS } from ${JSON.stringify(join(import.meta.dirname, '../archive-keeper.ts'))};
     const options = { ...ARCHIVE_OPTIONS, keepDays: ${JSON.stringify(KEEP_DAYS)}, rowsAtOnce: 3, maxRows: 12, pauseMs: 15 };
     const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const files = archiveOf(${JSON.stringify(at.place.settings)});

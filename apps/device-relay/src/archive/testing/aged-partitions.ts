@@ -139,7 +139,7 @@ export function keeper(options: Options = {}): PartitionKeeper {
 
 /** The text of a program that is a keeper of small steps, to be killed in one of them. */
 export function keeperProgram(): string {
-  const keeperModule = new URL('../partition-keeper.ts', import.meta.url).href;
+  const keeperModule = join(import.meta.dirname, '../partition-keeper.ts');
   return `
     import { archiveInFolder } from '#ledger';
     import { PartitionKeeper, PARTITION_OPTIONS } from ${JSON.stringify(keeperModule)};
