@@ -1,24 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const DEADLINE_MS = 90_000;
-const POLL_MS = 50;
+const FIRST_POLL_MS = 50;
+const LAST_POLL_MS = 500;
+/** Of the time that has been waited: what is late is late by a tenth at most. */
+const SHARE = 0.1;
 
-/** Polls until the value is as wanted; the deadline is generous, so that no test depends on the machine's speed. */
+/**
+ * Polls until the value is as wanted, the more rarely the longer it takes: a question costs the processor that the answer waits for. The
+ * deadline is generous, so that no test depends on the machine's speed.
+ */
 export async function until<T>(
   what: string | (() => string),
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean,
   deadlineMs = DEADLINE_MS,
 ): Promise<T> {
-  const deadline = performance.now() + deadlineMs;
+  const begun = performance.now();
   for (;;) {
     const value = await read();
     if (isWanted(value)) return value;
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - begun;
+    if (waitedMs > deadlineMs) {
       const awaited = typeof what === 'string' ? what : what();
       throw new Error(`waited in vain until ${awaited}; last: ${JSON.stringify(value)}`);
     }
-    await delay(POLL_MS);
+    await delay(Math.min(Math.max(FIRST_POLL_MS, waitedMs * SHARE), LAST_POLL_MS));
   }
 }
 
