@@ -36,6 +36,11 @@ function write(file: string, text: string): void {
   writeFileSync(join(repository, file), text);
 }
 
+function writeLock(versions: Record<string, string>): void {
+  const entries = Object.entries(versions).map(([name, version]) => [`node_modules/${name}`, { version }]);
+  write('package-lock.json', JSON.stringify({ packages: { '': {}, ...Object.fromEntries(entries) } }));
+}
+
 function git(cwd: string, ...args: string[]): string {
   const who = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'commit.gpgsign=false'];
   return execFileSync('git', [...who, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
@@ -86,12 +91,17 @@ test('a build that fails leaves nothing, and one that was killed is removed', as
   expect(built()).toEqual([]);
 });
 
-test('packages of its own where the lock file was another', async () => {
+test.each([
+  ['the same packages where one has come since', '', { old: '1.0.0', later: '1.0.0' }],
+  ['packages of its own where one has changed', '-own-packages', { old: '1.0.1' }],
+  ['packages of its own where one has gone', '-own-packages', {}],
+])('%s', async (_, ending, packages) => {
+  writeLock({ old: '1.0.0' });
   const before = release(0);
-  write('package-lock.json', '{ "packages": {} }');
+  writeLock(packages);
   release(0);
   await expect(prepare(repository, before)).resolves.toMatchObject({
-    root: join(repository, '.artifacts', 'releases', `${before.slice(0, 8)}-own-packages`),
+    root: join(repository, '.artifacts', 'releases', `${before.slice(0, 8)}${ending}`),
   });
 });
 
