@@ -26,7 +26,7 @@ const TSC = bin('typescript-native/bin/tsc');
 /** Most files wait more than they compute: for a settle time, for a provider, for a commit. A process of one takes 200 MiB. */
 const WORKERS = [`--maxWorkers=${3 * os.availableParallelism()}`];
 /** Each starts a whole system, some several. */
-const WORKERS_OF_SYSTEMS = ['--maxWorkers=4'];
+const WORKERS_OF_SYSTEMS = ['--maxWorkers=3'];
 
 /**
  * `lane`: groups that only read run in two rows beside each other, those of `jest` in one run; the rest runs alone.

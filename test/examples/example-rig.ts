@@ -14,7 +14,7 @@ const SCOPES = [
   ...['receipts:write', 'receipts:read', 'refunds:write', 'payments:write', 'catalog:write', 'catalog:read'],
   ...['devices:admin', 'operator:resolve', 'webhooks:admin', 'messages:write', 'clients:admin'],
 ];
-const TOO_LONG_MS = 120_000;
+const TOO_LONG_MS = 300_000;
 
 export interface Finished {
   code: number;
