@@ -136,7 +136,7 @@ test('a filled database is converted while sales are written; killed and repeate
   const { rows } = await owner.query<{ id: string }>(`SELECT id FROM attempts WHERE relay_id = 'writer' ORDER BY id`);
   expect(rows.map(({ id }) => id)).toEqual([...written].sort());
   expect(await claims()).toEqual(['att_open_11', 'att_open_12']);
-}, 180_000);
+});
 
 test('the migration that shuts the table, and each month that is made later, reads none of what was there', async () => {
   const empty = await createEmptyDatabase();

@@ -97,7 +97,7 @@ test('a filled database is converted while events are written; killed and repeat
     'SELECT count(*)::int4 AS all, count(DISTINCT position)::int4 AS different FROM events',
   );
   expect(numbers[0]?.different).toBe(numbers[0]?.all);
-}, 180_000);
+});
 
 test('an id of a clock that was ahead, before the newest million, moves the bound', async () => {
   const old = await createEmptyDatabase();

@@ -139,7 +139,7 @@ test('a filled database is converted while calls are written; killed and repeate
     'SELECT count(*)::int4 AS all, count(DISTINCT id)::int4 AS different FROM payment_calls',
   );
   expect(numbers[0]?.different).toBe(numbers[0]?.all);
-}, 180_000);
+});
 
 test.each(CALL_TABLES)(
   'a time of a clock that was ahead, before the newest thousand of %s, moves its bound alone',

@@ -126,7 +126,7 @@ test('a filled database is converted while deliveries are written; killed in the
     `SELECT count(*)::int4 AS all, count(DISTINCT sequence)::int4 AS different FROM webhook_deliveries`,
   );
   expect(numbers[0]?.different).toBe(numbers[0]?.all);
-}, 180_000);
+});
 
 async function seenBy(merchantId: string): Promise<{ deliveries: number; attempts: number } | undefined> {
   await programs.query('BEGIN; SET LOCAL ROLE fiscal_app_tenant');

@@ -44,21 +44,17 @@ afterAll(async () => {
 // For a developer without Redis; CI has it, or fails.
 const mayRun = spawnSync('redis-server', ['--version']).status === 0 || process.env['CI'] === 'true';
 
-(mayRun ? test : test.skip)(
-  'migrate, then everything becomes healthy with the settings of the file',
-  async () => {
-    const redis = programs.run('redis', ['--port', redisPort, '--dir', folder, '--bind', '127.0.0.1']);
-    await programs.becomesHealthy('redis', redis);
+(mayRun ? test : test.skip)('migrate, then everything becomes healthy with the settings of the file', async () => {
+  const redis = programs.run('redis', ['--port', redisPort, '--dir', folder, '--bind', '127.0.0.1']);
+  await programs.becomesHealthy('redis', redis);
 
-    const migration = programs.run('migrate');
-    const [code] = (await once(migration.child, 'exit')) as [number];
-    expect([code, migration.output()]).toEqual([0, expect.stringContaining('Applied: ')]);
+  const migration = programs.run('migrate');
+  const [code] = (await once(migration.child, 'exit')) as [number];
+  expect([code, migration.output()]).toEqual([0, expect.stringContaining('Applied: ')]);
 
-    for (const name of ['ofd', 'register', 'payments-simulator', 'gateway', 'device-relay'])
-      await programs.becomesHealthy(name, programs.run(name));
-  },
-  240_000,
-);
+  for (const name of ['ofd', 'register', 'payments-simulator', 'gateway', 'device-relay'])
+    await programs.becomesHealthy(name, programs.run(name));
+});
 
 (mayRun ? test : test.skip)('a health check says no when its program is gone', async () => {
   const ofd = programs.running.at(-5);

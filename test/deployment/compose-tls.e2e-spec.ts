@@ -93,61 +93,57 @@ async function outcomeOf(url: string): Promise<string> {
   }
 }
 
-heldTest(
-  'everything becomes healthy over TLS, and neither server answers without it',
-  async () => {
-    chmodSync(folder, 0o755);
-    const made = certificates('ours', '127.0.0.1');
-    const first = await freePorts(4);
-    ports = { postgres: first, redis: first + 1 };
-    const redisKeys = keysFor('redis', made);
-    const redisAddress = `127.0.0.1:${String(ports.redis)}`;
-    const places: [string, string][] = [
-      ['@postgres:5432/', `@127.0.0.1:${String(ports.postgres)}/`],
-      ['@redis:6379', `@${redisAddress}`],
-      ['/tls/ca.crt', join(made, 'ca.crt')],
-      ['/tmp/tls', redisKeys],
-      ['127.0.0.1:8080', `127.0.0.1:${String(first + 2)}`],
-      ['127.0.0.1:8081', `127.0.0.1:${String(first + 3)}`],
-      // For the health check of Redis alone.
-      ['redis:6379', redisAddress],
-    ];
-    programs = new ComposePrograms({ services, variables, folder, places });
-    const adminUrl = startPostgres(keysFor('postgres', made));
-    const ca = join(made, 'ca.crt');
-    const verified = `${adminUrl}?sslmode=verify-full&sslrootcert=${ca}`;
-    await until(
-      'PostgreSQL answers',
-      () => outcomeOf(verified),
-      (said) => said.startsWith('TLSv1'),
-    );
-    expect(await outcomeOf(adminUrl)).toMatch(/no pg_hba\.conf entry.*no encryption/);
-    await createOwner(verified, passwords.OWNER_PASSWORD);
+heldTest('everything becomes healthy over TLS, and neither server answers without it', async () => {
+  chmodSync(folder, 0o755);
+  const made = certificates('ours', '127.0.0.1');
+  const first = await freePorts(4);
+  ports = { postgres: first, redis: first + 1 };
+  const redisKeys = keysFor('redis', made);
+  const redisAddress = `127.0.0.1:${String(ports.redis)}`;
+  const places: [string, string][] = [
+    ['@postgres:5432/', `@127.0.0.1:${String(ports.postgres)}/`],
+    ['@redis:6379', `@${redisAddress}`],
+    ['/tls/ca.crt', join(made, 'ca.crt')],
+    ['/tmp/tls', redisKeys],
+    ['127.0.0.1:8080', `127.0.0.1:${String(first + 2)}`],
+    ['127.0.0.1:8081', `127.0.0.1:${String(first + 3)}`],
+    // For the health check of Redis alone.
+    ['redis:6379', redisAddress],
+  ];
+  programs = new ComposePrograms({ services, variables, folder, places });
+  const adminUrl = startPostgres(keysFor('postgres', made));
+  const ca = join(made, 'ca.crt');
+  const verified = `${adminUrl}?sslmode=verify-full&sslrootcert=${ca}`;
+  await until(
+    'PostgreSQL answers',
+    () => outcomeOf(verified),
+    (said) => said.startsWith('TLSv1'),
+  );
+  expect(await outcomeOf(adminUrl)).toMatch(/no pg_hba\.conf entry.*no encryption/);
+  await createOwner(verified, passwords.OWNER_PASSWORD);
 
-    const redis = programs.run('redis', ['--tls-port', String(ports.redis), '--dir', folder, '--bind', '127.0.0.1']);
-    await programs.becomesHealthy('redis', redis);
-    const plain = new Redis(ports.redis, '127.0.0.1', {
-      password: passwords.REDIS_PASSWORD,
-      retryStrategy: () => null,
-    });
-    plain.on('error', () => undefined);
-    await expect(plain.ping()).rejects.toThrow();
-    plain.disconnect();
+  const redis = programs.run('redis', ['--tls-port', String(ports.redis), '--dir', folder, '--bind', '127.0.0.1']);
+  await programs.becomesHealthy('redis', redis);
+  const plain = new Redis(ports.redis, '127.0.0.1', {
+    password: passwords.REDIS_PASSWORD,
+    retryStrategy: () => null,
+  });
+  plain.on('error', () => undefined);
+  await expect(plain.ping()).rejects.toThrow();
+  plain.disconnect();
 
-    const migration = programs.run('migrate');
-    const [code] = (await once(migration.child, 'exit')) as [number];
-    expect([code, migration.output()]).toEqual([0, expect.stringContaining('Applied: ')]);
-    for (const name of ['gateway', 'device-relay']) await programs.becomesHealthy(name, programs.run(name));
-    const watcher = new pg.Client({ connectionString: verified });
-    await watcher.connect();
-    const { rows } = await watcher.query<{ ssl: boolean }>(
-      "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename LIKE 'fiscal%'",
-    );
-    await watcher.end();
-    expect(rows).toEqual([{ ssl: true }]);
-  },
-  240_000,
-);
+  const migration = programs.run('migrate');
+  const [code] = (await once(migration.child, 'exit')) as [number];
+  expect([code, migration.output()]).toEqual([0, expect.stringContaining('Applied: ')]);
+  for (const name of ['gateway', 'device-relay']) await programs.becomesHealthy(name, programs.run(name));
+  const watcher = new pg.Client({ connectionString: verified });
+  await watcher.connect();
+  const { rows } = await watcher.query<{ ssl: boolean }>(
+    "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename LIKE 'fiscal%'",
+  );
+  await watcher.end();
+  expect(rows).toEqual([{ ssl: true }]);
+});
 
 heldTest('a program does not speak to servers of another authority', async () => {
   const foreign = join(certificates('foreign'), 'ca.crt');

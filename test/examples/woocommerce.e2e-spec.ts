@@ -125,33 +125,25 @@ heldTest('what cannot be sold is said at the order', async () => {
   expect(unnamed['73']?.notes.at(-1)).toContain('names no lines');
 });
 
-heldTest(
-  'a gateway that is away is asked again later, with the same key',
-  async () => {
-    const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${await freePorts(1)}` };
-    const { orders, later } = await shop([orderOf(74)], [paid(74)], away);
-    expect(orders['74']?.notes).toEqual([expect.stringContaining('asked again')]);
-    expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [74], in_seconds: expect.any(Number) }]);
-  },
-  300_000,
-);
+heldTest('a gateway that is away is asked again later, with the same key', async () => {
+  const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${await freePorts(1)}` };
+  const { orders, later } = await shop([orderOf(74)], [paid(74)], away);
+  expect(orders['74']?.notes).toEqual([expect.stringContaining('asked again')]);
+  expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [74], in_seconds: expect.any(Number) }]);
+});
 
-heldTest(
-  'a proxy whose gateway is away is asked again later, too',
-  async () => {
-    const proxy = createServer((_request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'));
-    await once(proxy.listen(0, '127.0.0.1'), 'listening');
-    try {
-      const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
-      const { orders, later } = await shop([orderOf(76)], [paid(76)], away);
-      expect(orders['76']?.notes).toEqual([expect.stringContaining('asked again')]);
-      expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [76], in_seconds: expect.any(Number) }]);
-    } finally {
-      proxy.close();
-    }
-  },
-  300_000,
-);
+heldTest('a proxy whose gateway is away is asked again later, too', async () => {
+  const proxy = createServer((_request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'));
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+    const { orders, later } = await shop([orderOf(76)], [paid(76)], away);
+    expect(orders['76']?.notes).toEqual([expect.stringContaining('asked again')]);
+    expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [76], in_seconds: expect.any(Number) }]);
+  } finally {
+    proxy.close();
+  }
+});
 
 heldTest('a refund waits for its sale, which is still on its way', async () => {
   const gateway = createServer((request, response) => {
@@ -177,28 +169,24 @@ heldTest('a refund waits for its sale, which is still on its way', async () => {
   }
 });
 
-heldTest(
-  'a refund waits for its sale, which was not answered yet, or which a person has to decide',
-  async () => {
-    const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${await freePorts(1)}` };
-    const refund = (of: number) => ({ hook: 'woocommerce_order_refunded', arguments: [of, of * 10] });
-    const undecided = { meta: { _fiscal_receipt_id: 'rcp_79', _fiscal_status: 'unknown' } };
-    const given = [78, 79].map((of) => ({ id: of * 10, items: [] }));
-    const { orders, later } = await shop(
-      [orderOf(78), orderOf(79, undecided), ...given],
-      [paid(78), refund(78), refund(79)],
-      away,
-    );
-    expect(orders['78']?.notes).toEqual([expect.stringContaining('asked again')]);
-    expect(later.map(({ hook, arguments: ids }) => [hook, ids])).toEqual([
-      ['fiscal_receipts_sell', [78]],
-      ['fiscal_receipts_refund', [78, 780]],
-      ['fiscal_receipts_refund', [79, 790]],
-      ['fiscal_receipts_read', [79]],
-    ]);
-  },
-  300_000,
-);
+heldTest('a refund waits for its sale, which was not answered yet, or which a person has to decide', async () => {
+  const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${await freePorts(1)}` };
+  const refund = (of: number) => ({ hook: 'woocommerce_order_refunded', arguments: [of, of * 10] });
+  const undecided = { meta: { _fiscal_receipt_id: 'rcp_79', _fiscal_status: 'unknown' } };
+  const given = [78, 79].map((of) => ({ id: of * 10, items: [] }));
+  const { orders, later } = await shop(
+    [orderOf(78), orderOf(79, undecided), ...given],
+    [paid(78), refund(78), refund(79)],
+    away,
+  );
+  expect(orders['78']?.notes).toEqual([expect.stringContaining('asked again')]);
+  expect(later.map(({ hook, arguments: ids }) => [hook, ids])).toEqual([
+    ['fiscal_receipts_sell', [78]],
+    ['fiscal_receipts_refund', [78, 780]],
+    ['fiscal_receipts_refund', [79, 790]],
+    ['fiscal_receipts_read', [79]],
+  ]);
+});
 
 heldTest('a webhook is verified, and has the receipt read again', async () => {
   const first = await shop([orderOf(75)], [paid(75)]);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fiscal-site-'));
   await buildSite(folder);
   site = await GuideSite.start(folder);
-}, 300_000);
+});
 afterAll(async () => {
   if (!isPossible) return;
   await site?.stop();

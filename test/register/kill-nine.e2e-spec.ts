@@ -134,7 +134,7 @@ test(
       await rig.stop();
     }
   },
-  Math.max(120_000, KILLS * 10_000),
+  Math.max(360_000, KILLS * 30_000),
 );
 
 async function expectAgreement({ url, ofdUrl }: Rig, signs: ReadonlyMap<string, string>): Promise<void> {

@@ -113,7 +113,6 @@ describeInBrowser('the screen in a browser', () => {
       await shoot('8-profile');
       expect(complaints).toEqual([]);
     },
-    300_000,
   );
 
   test('the printed receipt, the export, the paper and the login after logging out', async () => {
@@ -166,7 +165,7 @@ describeInBrowser('the screen in a browser', () => {
     expect(await page.locator('[data-reload-after]').count()).toBe(1);
     await page.screenshot({ path: screenshotPath('phone-ru-locked'), fullPage: true });
     expect(complaints.filter((line) => !/40[13]|429/.test(line))).toEqual([]);
-  }, 300_000);
+  });
 
   test('without scripts everything but copying and refreshing works', async () => {
     rig = await startScreenRig();
@@ -183,7 +182,7 @@ describeInBrowser('the screen in a browser', () => {
     expect(await page.locator('[data-copy]').isVisible()).toBe(false);
     await page.locator('#shown summary').click();
     expect(await page.locator('#token').isVisible()).toBe(true);
-  }, 300_000);
+  });
 });
 
 /** What the browser objects to: scripts that fail, what the content security policy stops. */

@@ -158,7 +158,7 @@ test('from a login to a refund, a payment and its webhook', async () => {
   expect((Date.now() - begunMs) / 60_000).toBeLessThan(MAX_MINUTES);
   // Their ports are those of the next page.
   for (const terminal of others.values()) await terminal.end();
-}, 300_000);
+});
 
 test('the examples, in every language: a signed sale, its refund, what is refused, and a receiver that verifies', async () => {
   const { after, others } = await walk(examples);
@@ -170,4 +170,4 @@ test('the examples, in every language: a signed sale, its refund, what is refuse
       () => terminal.output,
       (text) => (text.match(/event refund\.registered/g)?.length ?? 0) >= 6,
     );
-}, 300_000);
+});

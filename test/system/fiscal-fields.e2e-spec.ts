@@ -24,7 +24,7 @@ beforeAll(async () => {
     scopes: SCOPES,
     env: { OFD_SALE_BUDGET_MS: '20000', REGISTER_EXTENSIONS: 'off' },
   });
-}, 180_000);
+});
 
 afterAll(async () => {
   await plain?.program.end();

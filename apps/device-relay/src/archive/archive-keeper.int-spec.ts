@@ -123,7 +123,7 @@ describe.each(ARCHIVE_PLACES)('with %s', (_kind, open) => {
     );
     expect(await restoreAll()).toBe(60);
     expect(await attempts()).toEqual(before);
-  }, 180_000);
+  });
 
   test.each<[string, string, (data: string, whole: Buffer) => Promise<void>]>([
     [

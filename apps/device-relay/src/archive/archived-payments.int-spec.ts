@@ -378,4 +378,4 @@ test('a keeper that is killed at any moment loses no payment and archives none t
   expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).sort()).toEqual(all);
   expect(await restoreAll()).toBe(30);
   expect([await paymentRows(), await receipts()]).toEqual([before, sold]);
-}, 180_000);
+});

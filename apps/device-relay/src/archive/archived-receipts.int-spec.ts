@@ -397,4 +397,4 @@ test('a keeper that is killed at any moment loses no receipt and archives none t
   );
   expect(await restoreAll()).toBe(60);
   expect(await receipts()).toEqual(before);
-}, 180_000);
+});

@@ -297,4 +297,4 @@ test('a keeper that dies at any moment loses no call, and archives whole months'
   expect(await paymentsIn('payment_calls')).toEqual([open]);
   const stays = new Set(await both());
   expect((await archived()).sort()).toEqual(before.filter((line) => !stays.has(line)).sort());
-}, 180_000);
+});

@@ -336,7 +336,7 @@ test('a keeper that dies at any moment loses no event, and archives whole months
     await keeper({ folder: at.folder }).run();
   expect(await positions()).toEqual([last, ...newer]);
   expect(new Set(await archived())).toEqual(new Set(before.slice(0, -1)));
-}, 180_000);
+});
 
 test('months to come are made three ahead for each table, once', async () => {
   for (let round = 0; round < 2; round += 1) {

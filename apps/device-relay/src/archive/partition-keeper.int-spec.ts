@@ -226,5 +226,5 @@ describe('a keeper that dies', () => {
     expect(await ids()).toEqual(staying.sort());
     const here = new Set(await both());
     expect((await archived()).sort()).toEqual(before.filter((line) => !here.has(line)).sort());
-  }, 180_000);
+  });
 });

@@ -70,7 +70,7 @@ test('every logo that is taken is drawn, whatever stands in it; a transparency t
     expect([odd, drawn.subarray(0, 4).toString()]).toEqual([odd, '%PDF']);
   }
   await press.onApplicationShutdown();
-}, 90_000);
+});
 
 test.each<[string, Oddness]>([
   ['another compression', { colour: 2, compression: 1 }],
