@@ -182,7 +182,7 @@ describe('starting', () => {
     const hear = (chunk: Buffer): void => void (said += chunk.toString());
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    const hard = setTimeout(() => child.kill('SIGKILL'), 40_000);
+    const hard = setTimeout(() => child.kill('SIGKILL'), 240_000);
     const [code] = (await once(child, 'exit')) as [number | null];
     clearTimeout(hard);
     return { code, said: said.trim() };
