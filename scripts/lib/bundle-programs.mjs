@@ -25,12 +25,11 @@ const EXTERNAL = [
   ...['@opentelemetry/sdk-trace-base', 'pdfkit', 'fontkit'],
 ];
 
-/** The end of what the compiler wrote where the bundle has taken the name, and the beginning of what a program loads later. */
+/** The ends of what the compiler wrote, where a start has taken the name, and of the bundle. */
 const MODULES = '.modules.js';
-const PART = 'main.part-';
+const BUNDLE = '.bundle.cjs';
 /** In the place of the bundler's own helper, and as long. */
 const SAME = '__same';
-/** Begins each file of a bundle. Hoisted: a part may call it before it has been evaluated. */
 export const SAME_HELPER = `function ${SAME}(value) { return value; }`;
 const MARK = '// Bundled by scripts/lib/bundle-programs.mjs.';
 
@@ -39,7 +38,7 @@ const MARK = '// Bundled by scripts/lib/bundle-programs.mjs.';
  * @param {string} name of a file in dist
  */
 export function isOfBundle(name) {
-  return name.startsWith(PART) || /\.modules\.js(\.map)?$/.test(name);
+  return /\.modules\.js(\.map)?$/.test(name);
 }
 
 /** Bundles the programs in `dist`, each in the place of its compiled `main.js`. */
@@ -47,36 +46,58 @@ export async function bundlePrograms() {
   await Promise.all(PROGRAMS.map((program) => bundle(path.join(ROOT, 'dist', 'apps', program))));
 }
 
-/** @param {string} main */
+/**
+ * A CommonJS file: Node.js reads it in three fifths of the time that it takes for modules, and for parts that are loaded late.
+ * @param {string} main
+ */
 async function bundle(main) {
   // Packages may be used only from here on.
   const { build } = await import('esbuild');
   const folder = path.dirname(main);
-  for (const name of fs.readdirSync(folder)) if (name.startsWith(PART)) fs.rmSync(path.join(folder, name));
   keepModules(main);
+  const file = main.replace(/\.js$/, BUNDLE);
   const { outputFiles } = await build({
-    entryPoints: { main: main.replace(/\.js$/, MODULES) },
-    outdir: folder,
-    chunkNames: `${PART}[hash]`,
+    entryPoints: [main.replace(/\.js$/, MODULES)],
+    outfile: file,
     bundle: true,
-    splitting: true,
     platform: 'node',
     target: 'node20.19',
-    format: 'esm',
+    format: 'cjs',
     keepNames: true,
     write: false,
     external: EXTERNAL.flatMap((name) => [name, `${name}/*`]),
-    // CommonJS packages inside call require().
+    define: { 'import.meta.url': '$here' },
     banner: {
-      js: `${MARK}\nimport { createRequire as $requireFrom } from 'node:module';\nconst require = $requireFrom(import.meta.url); ${SAME_HELPER}`,
+      // Strict, as all modules are.
+      js: `'use strict'; const $here = require('node:url').pathToFileURL(__filename).href; ${SAME_HELPER}`,
     },
-    sourcemap: 'linked',
+    // Read by the program itself (libs/runtime/src/mapped-stacks.ts): Node.js would read one that the file names at each start.
+    sourcemap: 'external',
     sourcesContent: false,
     plugins: [placesOfModules(folder), optionalPackages],
     logLevel: 'warning',
   });
-  for (const { path: file, text } of outputFiles)
-    fs.writeFileSync(file, file.endsWith('.js') ? withNamesOfClassesOnly(text) : text);
+  for (const { path: name, text } of outputFiles)
+    fs.writeFileSync(name, name === file ? withNamesOfClassesOnly(text) : text);
+  fs.writeFileSync(main, startOf(file));
+  fs.rmSync(`${main}.map`, { force: true });
+}
+
+/**
+ * The program's `main.js`.
+ * @param {string} file of the bundle
+ */
+function startOf(file) {
+  const name = `./${path.basename(file)}`;
+  const stacks = path.join(ROOT, 'dist', 'libs', 'runtime', 'src', 'mapped-stacks.js');
+  return `${MARK}
+import { createRequire } from 'node:module';
+import { mapStacks } from '${path.relative(path.dirname(file), stacks).replaceAll('\\', '/')}';
+
+const require = createRequire(import.meta.url);
+mapStacks(require.resolve('${name}'));
+require('${name}');
+`;
 }
 
 /**

@@ -1,4 +1,5 @@
 // Promise: in the bundles that production runs classes keep the names of their sources, and no closure pays for a name each time that it is made.
+import { runInThisContext } from 'node:vm';
 import { build } from 'esbuild';
 import { SAME_HELPER, withNamesOfClassesOnly } from '../../scripts/lib/bundle-programs.mjs';
 
@@ -11,7 +12,7 @@ const MODULES: Readonly<Record<string, string>> = {
 async function bundled(): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: MODULES['main'] ?? '', resolveDir: '/' },
-    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20.19', keepNames: true, write: false },
+    ...{ bundle: true, format: 'cjs', platform: 'node', target: 'node20.19', keepNames: true, write: false },
     plugins: [
       {
         name: 'modules',
@@ -27,7 +28,9 @@ async function bundled(): Promise<string> {
 
 test('classes keep their names where two modules have the same one; closures are what they were', async () => {
   const text = `${SAME_HELPER} ${withNamesOfClassesOnly(await bundled())}`;
-  const { First, Second, counter } = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as {
+  const module = { exports: {} };
+  (runInThisContext(`(module) => { ${text} }`) as (of: typeof module) => void)(module);
+  const { First, Second, counter } = module.exports as {
     First: { name: string };
     Second: { name: string };
     counter: (start: number) => () => number;
