@@ -15,7 +15,8 @@ import { Badge, Card, Money, PageHead, Time, type BadgeTone } from '../../ui/sho
 import { Empty, faultAt, Loaded, NeedsScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { ShiftDifference } from './shift-difference.js';
-import { BYS, turnoverCsv, type By, type ReportSearch } from './report-search.js';
+import { BYS, type By, type ReportSearch } from './report-search.js';
+import { turnoverCsv } from './turnover-csv.js';
 
 export function ReportsScreen(): ReactElement {
   const { nav } = useWords();
@@ -56,7 +57,14 @@ function Turnover(): ReactElement {
       title={reports.turnover}
       actions={
         query.data && (
-          <Button onClick={() => saveBlob(turnoverCsv(query.data, names), `turnover-${by}-${from}-${to}.csv`)}>
+          <Button
+            onClick={() =>
+              saveBlob(
+                new Blob([turnoverCsv(query.data, names)], { type: 'text/csv' }),
+                `turnover-${by}-${from}-${to}.csv`,
+              )
+            }
+          >
             {reports.file}
           </Button>
         )
