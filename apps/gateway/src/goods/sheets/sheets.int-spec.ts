@@ -79,6 +79,22 @@ test('shared texts, gaps, numbers with exponents, phonetic hints, prefixes', asy
   expect([0, 1, 2, 26, 27].map((column) => row?.cells[column])).toEqual(['Хлеб', null, 'ab', '112000', 'true']);
 });
 
+test('numbers are read as a person sees them in the sheet, whatever digits the program writes behind them', async () => {
+  const written = [
+    '1234.5599999999999',
+    '0.070000000000000007',
+    '150.15000000000001',
+    '-19.989999999999998',
+    '1500',
+    '1.1E-2',
+  ];
+  const kept = ['10101001001000001', '1.0101001001000001E16', '1.0E-9', '99999999999999.991', 'NaN.'];
+  const cells = [...written, ...kept].map((value) => `<c><v>${value}</v></c>`).join('');
+  await workbook({ 'xl/worksheets/sheet1.xml': sheet(`<row>${cells}</row>`) });
+  const [row] = await all(readXlsx(file));
+  expect(row?.cells).toEqual(['1234.56', '0.07', '150.15', '-19.99', '1500', '0.011', ...kept]);
+});
+
 test('formulas, errors and endless cells are faults of their row, and the others are read', async () => {
   const long = randomBytes(8 * 1024 * 1024).toString('base64');
   await workbook({

@@ -253,11 +253,19 @@ class RowReader {
   }
 }
 
-/** `1.12E5` is how a spreadsheet writes 112000; a whole number is read as one. */
+/** Of fifteen digits, with which spreadsheets compute, two are left behind the point. */
+const HUNDREDTHS_UNTIL = 1e13;
+
+/**
+ * As a person sees it in the sheet: `1.12E5` is how a spreadsheet writes 112000, and `1234.5599999999999` how it writes 1234.56. What has more
+ * digits than it keeps stays as it is written, and is not completed.
+ */
 function plainNumber(value: string): string {
   if (!/[eE.]/.test(value)) return value;
   const number = Number(value);
-  return Number.isSafeInteger(number) ? String(number) : value;
+  if (Number.isSafeInteger(number)) return String(number);
+  const shown = String(Number(number.toPrecision(15)));
+  return Math.abs(number) < HUNDREDTHS_UNTIL && !shown.includes('e') ? shown : value;
 }
 
 /** As the sheet says, if it makes sense: each row has a number of its own, and a later one a larger. */
