@@ -1,4 +1,4 @@
-import { Prisma } from '#database';
+import { Prisma, SURPLUS_OPERATION } from '#database';
 import { prefixOf, type ReceiptStatus, type ReceiptType } from '#fiscal-domain';
 import { idAt } from '../../http/id-times.js';
 import type { CountAndTotal, OverviewDay, OverviewSums } from './overview-view.js';
@@ -18,6 +18,7 @@ const MAX_PLACES = 2_000;
 export interface GroupRow {
   day: string | null;
   status: ReceiptStatus | null;
+  /** Also null: the refund of a surplus document, see {@link COUNTED_TYPE}. */
   type: ReceiptType | null;
   count: number;
   /** As text: a sum of bigint is numeric. */
@@ -44,6 +45,12 @@ export interface DaySums {
   branches: ReadonlyMap<string, CountAndTotal>;
   devices: ReadonlyMap<string, CountAndTotal>;
 }
+
+/**
+ * The refund of a surplus document counts as the receipt that it is, and is no refund: what it takes back stands among no sales, as in the
+ * turnover (reports/turnover.ts).
+ */
+const COUNTED_TYPE = Prisma.sql`CASE WHEN operation <> ${SURPLUS_OPERATION} THEN type END AS type`;
 
 /** When a day of Tashkent begins, as many days before today's as are asked for. */
 export function dayStart(now: Date, daysAgo: number): Date {
@@ -73,7 +80,8 @@ export function sumsOf(merchantId: string, ids: readonly string[]): Prisma.Sql {
 
 function sumsWhere(within: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`
-    to_char(created_at AT TIME ZONE 'UTC' + interval '5 hours', 'YYYY-MM-DD') AS day, status, type, branch_id, device_id, total_tiyin`;
+    to_char(created_at AT TIME ZONE 'UTC' + interval '5 hours', 'YYYY-MM-DD') AS day, status, ${COUNTED_TYPE},
+    branch_id, device_id, total_tiyin`;
   const isSale = Prisma.sql`status = 'registered' AND type = 'sale'`;
   const underWay = Prisma.sql`
     receipts WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown') AND ${within}`;
@@ -100,9 +108,9 @@ export function sumsOfAll(from: Date, to: Date): Prisma.Sql {
            (CASE WHEN GROUPING(status) = 0 THEN count(*) ELSE count(*) FILTER (WHERE ${isSale}) END)::float8 AS count,
            coalesce(CASE WHEN GROUPING(status) = 0 THEN sum(total_tiyin)
                          ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total
-      FROM receipts
-     WHERE id >= ${idAt('rcp', from, -1)} AND id < ${idAt('rcp', to, 1)}
-       AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz
+      FROM (SELECT status, ${COUNTED_TYPE}, merchant_id, total_tiyin FROM receipts
+             WHERE id >= ${idAt('rcp', from, -1)} AND id < ${idAt('rcp', to, 1)}
+               AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz) AS r
      GROUP BY GROUPING SETS ((status, type), (merchant_id))`;
 }
 
