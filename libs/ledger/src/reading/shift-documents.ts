@@ -1,6 +1,6 @@
 import { Prisma, SURPLUS_OPERATION } from '#database';
 
-/** A row of the statement around, with `terminal_id`, `opened_at` and `closed_at`, and whose it is. */
+/** A row of the statement around, with `terminal_id`, `number`, `opened_at` and `closed_at`, and whose it is. */
 export interface ShiftRow {
   shift: Prisma.Sql;
   merchantId: Prisma.Sql;
@@ -13,6 +13,8 @@ const IS_SURPLUS = Prisma.raw(`f.operation = '${SURPLUS_OPERATION}'`);
  * What the merchant's register made in a shift, as rows of `type`, `vat_total_tiyin` and `document`, to be compared with its Z-report. A surplus
  * document stands in no row of its own: the refund that takes it back says its lines, its payment, and by `refundInfo` (in Tashkent's
  * time) where and when it was made. The register has it, whatever becomes of that refund.
+ *
+ * A shift's times are known to the second. In the second in which one ends and the next begins the register's own word decides, where it says it.
  */
 export function documentsOfShift({ shift, merchantId }: ShiftRow): Prisma.Sql {
   const madeAt = Prisma.sql`(f.document -> 'refundInfo' ->> 'dateTime')::timestamp AT TIME ZONE interval '5 hours'`;
@@ -21,7 +23,7 @@ export function documentsOfShift({ shift, merchantId }: ShiftRow): Prisma.Sql {
   return Prisma.sql`
     SELECT r.type, r.vat_total_tiyin, r.document FROM receipts r
      WHERE r.terminal_id = ${shift}.terminal_id AND r.merchant_id = ${merchantId} AND r.status = 'registered'
-       AND ${within(Prisma.sql`r.registered_at`)}
+       AND ${within(Prisma.sql`r.registered_at`)} AND coalesce(r.shift_number, ${shift}.number) = ${shift}.number
      UNION ALL
     SELECT 'sale', f.vat_total_tiyin, f.document FROM receipts f
      WHERE f.merchant_id = ${merchantId} AND ${IS_SURPLUS} AND f.document -> 'refundInfo' ->> 'terminalId' = ${shift}.terminal_id

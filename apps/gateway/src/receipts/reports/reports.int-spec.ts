@@ -228,6 +228,25 @@ describe('reconciliation', () => {
     );
   });
 
+  test('in the second in which one shift ends and the next begins, the register says of which a receipt is', async () => {
+    const { id, write, token } = await merchant();
+    const first = await shift(id, { number: 7, saleCash: 1_000, saleCount: 1 });
+    const times = { openedAt: new Date('2026-03-01T18:00:00Z'), closedAt: new Date('2026-03-01T18:00:00Z') };
+    const next = newId('sht');
+    await fixture.prisma.shift.create({ data: { id: next, merchantId: id, ...first, number: 8, ...times } });
+    const totals = { TotalSaleCash: 300, TotalSaleCard: 0, TotalSaleVAT: 0, TotalSaleCount: 1 };
+    const back = { TotalRefundCash: 0, TotalRefundCard: 0, TotalRefundVAT: 0, TotalRefundCount: 0 };
+    await fixture.prisma.zReport.create({ data: { shiftId: next, totals: { ...totals, ...back }, ofdStatus: 'sent' } });
+    const sold = { ...first, vatTiyin: 0 };
+    await write({ ...sold, totalTiyin: 1_000, registeredAt: '2026-03-01T18:00:00.100Z', shiftNumber: 7 });
+    await write({ ...sold, totalTiyin: 300, registeredAt: '2026-03-01T18:00:00.900Z', shiftNumber: 8 });
+    const { data } = (await ask(query, token)).body;
+    expect(data.map(({ number, result, difference }) => [number, result, difference])).toEqual([
+      [8, 'equal', null],
+      [7, 'equal', null],
+    ]);
+  });
+
   test('other days and other merchants’ shifts are not in it', async () => {
     const { id, token } = await merchant();
     const { deviceId } = await shift(id, { number: 1 });

@@ -23,6 +23,7 @@ export interface TestReceipt {
   registeredAt?: string;
   terminalId?: string;
   receiptSeq?: number;
+  shiftNumber?: number;
   callbackUrl?: string | null;
 }
 
@@ -37,14 +38,14 @@ export async function writeReceipt(prisma: PrismaService, given: TestReceipt): P
   await prisma.$executeRaw`
     INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
                           branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
-                          registered_at, evidence, created_at, refund_of)
+                          registered_at, evidence, created_at, refund_of, shift_number)
     VALUES (${id}, ${given.merchantId}, 'cli_1', ${given.operation ?? 'receipts'}, ${given.externalId ?? null}, ${Buffer.alloc(32)},
             ${type}::receipt_type, ${status}::receipt_status, nextval('lane_place_seq'), ${given.deviceId ?? 'dev_1'},
             ${given.branchId ?? 'brn_1'}, ${given.cashierId ?? 'csh_1'}, ${JSON.stringify(documentOf(given))}::jsonb,
             ${totalTiyin}::bigint, ${given.vatTiyin ?? 12_000}::bigint,
             ${isRegistered ? (given.terminalId ?? 'UZ000000000001') : null}, ${isRegistered ? (given.receiptSeq ?? sequence) : null}::bigint,
             ${isRegistered ? (given.registeredAt ?? createdAt) : null}::timestamptz,
-            ${isRegistered ? 'answer' : null}::evidence, ${createdAt}::timestamptz, ${given.refundOf ?? null})`;
+            ${isRegistered ? 'answer' : null}::evidence, ${createdAt}::timestamptz, ${given.refundOf ?? null}, ${given.shiftNumber ?? null}::int4)`;
   return id;
 }
 
