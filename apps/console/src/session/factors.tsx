@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { lazy, Suspense, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api, type Schema } from '../api/api.js';
 import { sendForJson } from '../api/call.js';
 import { useGet } from '../api/use-get.js';
@@ -9,14 +9,14 @@ import { CallForm } from '../ui/call-form.js';
 import { DialogButton } from '../ui/dialog-button.js';
 import { draftFields } from '../ui/draft-fields.js';
 import { TextField } from '../ui/field.js';
-import { Badge, Card, Copyable, Facts, Time } from '../ui/shown.js';
+import { Badge, Card, Facts, Time } from '../ui/shown.js';
 import { Loaded, ProblemNote } from '../ui/states.js';
 import { useChange } from '../ui/use-change.js';
 import { useTyped } from '../ui/use-typed.js';
+import { AuthenticatorSecret } from './authenticator-secret.js';
+import { CodeField } from './code-field.js';
 import { useSession } from './session-context.js';
 import { makePasskey } from './sign-in.js';
-
-const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
 
 const CHANGED = [['me'], ['passkeys']];
 
@@ -120,7 +120,7 @@ function NewPassword({ onDone }: PartProps): ReactElement {
 
 /** The new app counts from its first code on; the one until now does so until then. */
 function NewApp({ onDone }: PartProps): ReactElement {
-  const { account, invitation, login, action } = useWords();
+  const { account, action } = useWords();
   const [typed, type] = useTyped({ code: '' });
   const begin = useMutation({ mutationFn: () => api('post', '/v1/me/totp/begin') });
   const confirm = useChange(() => api('post', '/v1/me/totp', { body: typed }), { refreshes: CHANGED, onDone });
@@ -137,22 +137,8 @@ function NewApp({ onDone }: PartProps): ReactElement {
   const field = draftFields(typed, type, confirm.error);
   return (
     <CallForm call={confirm} onSubmit={() => confirm.mutate()} label={action.confirm}>
-      <p>{invitation.scan}</p>
-      <Suspense fallback={null}>
-        <QrCode text={begin.data.otpauth_url} label={invitation.scan} />
-      </Suspense>
-      <p className="hint">
-        {invitation.secret} <Copyable text={begin.data.secret} />
-      </p>
-      <TextField
-        label={login.code}
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        pattern="[0-9]{6}"
-        maxLength={6}
-        required
-        {...field('code')}
-      />
+      <AuthenticatorSecret totp={begin.data} />
+      <CodeField {...field('code')} />
     </CallForm>
   );
 }

@@ -1,18 +1,19 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type FormEvent, type ReactElement } from 'react';
 import { sendBare } from '../api/call.js';
 import { ApiProblem } from '../api/problem.js';
 import { LanguageSwitch } from '../app/preferences.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
+import { draftFields } from '../ui/draft-fields.js';
 import { TextField } from '../ui/field.js';
-import { Copyable } from '../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../ui/states.js';
+import { useTyped } from '../ui/use-typed.js';
+import { AuthenticatorSecret } from './authenticator-secret.js';
+import { CodeField } from './code-field.js';
 import { LoginForm } from './login-form.js';
 import type { Me } from './session-context.js';
 import { beginAnew, goToProvider, makePasskey, readMe, takeTab } from './sign-in.js';
-
-const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
 
 interface Invitation {
   kind: 'invitation' | 'recovery';
@@ -114,38 +115,22 @@ function ByProvider({ token }: { token: string }): ReactElement {
   );
 }
 
-function AuthenticatorSecret({ totp }: Pick<Invitation, 'totp'>): ReactElement {
-  const { invitation } = useWords();
-  return (
-    <>
-      <p>{invitation.scan}</p>
-      <Suspense fallback={null}>
-        <QrCode text={totp.otpauth_url} label={invitation.scan} />
-      </Suspense>
-      <p className="hint">
-        {invitation.secret} <Copyable text={totp.secret} />
-      </p>
-    </>
-  );
-}
-
 function Accept({ token, given }: { token: string; given: Invitation }): ReactElement {
   const words = useWords();
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
+  const [typed, type] = useTyped({ name: '', password: '', code: '' });
   const byPassword = useMutation({
-    mutationFn: () => post('/auth/invitation/accept', { token, name, password, code }),
+    mutationFn: () => post('/auth/invitation/accept', { token, ...typed }),
     onSuccess: enter,
   });
   const byPasskey = useMutation({
     mutationFn: async () => {
       const credential = await makePasskey(given.passkey_options);
-      return post('/auth/invitation/accept', { token, name, credential });
+      return post('/auth/invitation/accept', { token, name: typed.name, credential });
     },
     onSuccess: enter,
   });
   const problem = byPassword.error ?? byPasskey.error;
+  const field = draftFields(typed, type, null);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     byPassword.mutate();
@@ -156,14 +141,7 @@ function Accept({ token, given }: { token: string; given: Invitation }): ReactEl
       <p>
         {given.merchant && words.invitation.for(given.merchant.name)} <span className="hint">{given.email}</span>
       </p>
-      <TextField
-        label={words.invitation.name}
-        autoComplete="name"
-        required
-        maxLength={128}
-        value={name}
-        onValue={setName}
-      />
+      <TextField label={words.invitation.name} autoComplete="name" required maxLength={128} {...field('name')} />
       <TextField
         label={words.invitation.password}
         type="password"
@@ -171,26 +149,16 @@ function Accept({ token, given }: { token: string; given: Invitation }): ReactEl
         minLength={12}
         maxLength={256}
         required
-        value={password}
+        {...field('password')}
         error={faultAt(problem, '/password')}
-        onValue={setPassword}
       />
       <AuthenticatorSecret totp={given.totp} />
-      <TextField
-        label={words.login.code}
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        pattern="[0-9]{6}"
-        maxLength={6}
-        required
-        value={code}
-        onValue={setCode}
-      />
+      <CodeField {...field('code')} />
       <ProblemNote problem={problem} />
       <Button type="submit" tone="primary" busy={byPassword.isPending}>
         {words.invitation.accept}
       </Button>
-      <Button onClick={() => byPasskey.mutate()} disabled={name.trim() === ''} busy={byPasskey.isPending}>
+      <Button onClick={() => byPasskey.mutate()} disabled={typed.name.trim() === ''} busy={byPasskey.isPending}>
         {words.invitation.acceptPasskey}
       </Button>
       {given.oidc && <ByProvider token={token} />}

@@ -1,10 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import type { FormEvent, ReactElement } from 'react';
 import { ApiProblem } from '../api/problem.js';
 import { useWords, type Words } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
+import { draftFields } from '../ui/draft-fields.js';
 import { TextField } from '../ui/field.js';
 import { Loaded, ProblemNote } from '../ui/states.js';
+import { useTyped } from '../ui/use-typed.js';
+import { CodeField } from './code-field.js';
 import type { Me } from './session-context.js';
 import { goToProvider, loginByPasskey, loginByPassword, loginMethods, type LoginMethods } from './sign-in.js';
 
@@ -46,41 +49,25 @@ function Ways({ onDone, returnTo, methods }: Props & { methods: LoginMethods }):
 
 function PasswordForm({ onDone }: Pick<Props, 'onDone'>): ReactElement {
   const { login } = useWords();
-  const [given, setGiven] = useState({ email: '', password: '', code: '' });
+  const [given, type] = useTyped({ email: '', password: '', code: '' });
   const enter = useMutation({ mutationFn: () => loginByPassword(given), onSuccess: onDone });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     enter.mutate();
   };
-  const set = (part: Partial<typeof given>): void => setGiven((before) => ({ ...before, ...part }));
+  // Which part was wrong is never said: no field shows a fault of its own.
+  const field = draftFields(given, type, null);
   return (
     <form className="stack" onSubmit={submit}>
-      <TextField
-        label={login.email}
-        type="email"
-        autoComplete="username"
-        required
-        value={given.email}
-        onValue={(email) => set({ email })}
-      />
+      <TextField label={login.email} type="email" autoComplete="username" required {...field('email')} />
       <TextField
         label={login.password}
         type="password"
         autoComplete="current-password"
         required
-        value={given.password}
-        onValue={(password) => set({ password })}
+        {...field('password')}
       />
-      <TextField
-        label={login.code}
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        pattern="[0-9]{6}"
-        maxLength={6}
-        required
-        value={given.code}
-        onValue={(code) => set({ code })}
-      />
+      <CodeField {...field('code')} />
       <LoginProblem problem={enter.error} />
       <Button type="submit" tone="primary" busy={enter.isPending}>
         {login.submit}

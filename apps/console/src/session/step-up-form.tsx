@@ -3,13 +3,13 @@ import { useState, type FormEvent, type ReactElement } from 'react';
 import { ApiProblem } from '../api/problem.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
-import { TextField } from '../ui/field.js';
 import { ProblemNote } from '../ui/states.js';
+import { CodeField } from './code-field.js';
 import { goToProvider, stepUpByCode, stepUpByPasskey } from './sign-in.js';
 
 /** Asks for the second factor by the ways that the user has. */
 export function StepUpForm({ methods, onDone }: { methods: readonly string[]; onDone: () => void }): ReactElement {
-  const { stepUp, login, action } = useWords();
+  const { stepUp, action } = useWords();
   const [code, setCode] = useState('');
   const byCode = useMutation({ mutationFn: () => stepUpByCode(code), onSuccess: onDone });
   const byPasskey = useMutation({ mutationFn: stepUpByPasskey, onSuccess: onDone });
@@ -25,17 +25,7 @@ export function StepUpForm({ methods, onDone }: { methods: readonly string[]; on
       <p>{stepUp.text}</p>
       {methods.includes('totp') && (
         <form className="stack" onSubmit={submit}>
-          <TextField
-            label={login.code}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            pattern="[0-9]{6}"
-            maxLength={6}
-            required
-            autoFocus
-            value={code}
-            onValue={setCode}
-          />
+          <CodeField autoFocus value={code} onValue={setCode} />
           <Button type="submit" tone="primary" busy={byCode.isPending}>
             {action.confirm}
           </Button>

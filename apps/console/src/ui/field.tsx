@@ -14,15 +14,7 @@ export function TextField({ label, hint, error, onValue, id, ...rest }: InputPro
   const target = id ?? own;
   return (
     <Frame {...{ label, hint, error, target }}>
-      <input
-        autoComplete="off"
-        {...rest}
-        id={target}
-        className="input"
-        aria-invalid={error ? true : undefined}
-        aria-describedby={error ? `${target}-error` : hint ? `${target}-hint` : undefined}
-        onChange={(event) => onValue(event.target.value)}
-      />
+      <input autoComplete="off" {...rest} {...controlOf({ target, hint, error, onValue })} />
     </Frame>
   );
 }
@@ -39,17 +31,25 @@ export function TextArea({ label, hint, error, onValue, rows = 3, ...rest }: Tex
   const target = useId();
   return (
     <Frame {...{ label, hint, error, target }}>
-      <textarea
-        {...rest}
-        id={target}
-        rows={rows}
-        className="input"
-        aria-invalid={error ? true : undefined}
-        aria-describedby={error ? `${target}-error` : hint ? `${target}-hint` : undefined}
-        onChange={(event) => onValue(event.target.value)}
-      />
+      <textarea {...rest} rows={rows} {...controlOf({ target, hint, error, onValue })} />
     </Frame>
   );
+}
+
+interface Control extends Omit<Labelled, 'label'> {
+  target: string;
+  onValue: (value: string) => void;
+}
+
+/** What every control in a frame has: the name that its label points to, what describes it, and what hears of a change. */
+function controlOf({ target, hint, error, onValue }: Control) {
+  return {
+    id: target,
+    className: 'input',
+    'aria-invalid': error ? true : undefined,
+    'aria-describedby': error ? `${target}-error` : hint ? `${target}-hint` : undefined,
+    onChange: (event: { target: { value: string } }) => onValue(event.target.value),
+  };
 }
 
 export interface Option {
@@ -64,14 +64,7 @@ export function SelectField({ label, hint, error, options, onValue, ...rest }: S
   const target = useId();
   return (
     <Frame {...{ label, hint, error, target }}>
-      <select
-        {...rest}
-        id={target}
-        className="input"
-        aria-invalid={error ? true : undefined}
-        aria-describedby={error ? `${target}-error` : hint ? `${target}-hint` : undefined}
-        onChange={(event) => onValue(event.target.value)}
-      >
+      <select {...rest} {...controlOf({ target, hint, error, onValue })}>
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
