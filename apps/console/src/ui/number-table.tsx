@@ -1,4 +1,5 @@
 import type { ReactElement, ReactNode } from 'react';
+import { TableHead } from './table-head.js';
 
 interface Row {
   head: ReactNode;
@@ -31,16 +32,7 @@ export function NumberTable({ label, titles: [first, ...titles], rows, foot, sha
   return (
     <div className="table-scroll" tabIndex={0} role="region" aria-label={label}>
       <table className={shape === undefined ? 'table' : `table table-${shape}`}>
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            {titles.map((title) => (
-              <th key={title} scope="col" className="end">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead names={[first]} numbers={titles} />
         <tbody>
           {rows.map((row) => (
             <tr key={row.key}>{line(row)}</tr>

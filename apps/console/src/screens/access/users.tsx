@@ -8,10 +8,11 @@ import { DialogButton } from '../../ui/dialog-button.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { More, Pages, usePages } from '../../ui/pages.js';
-import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
+import { Card, Facts, Time } from '../../ui/shown.js';
 import { faultAt, Loading, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
+import { InvitationLink } from './invitation-link.js';
 
 type User = Schema<'UserView'>;
 type Role = keyof Words['access']['role'];
@@ -156,23 +157,13 @@ function RemoveUser({ user, onDone }: { user: User; onDone: () => void }): React
 const NO_GUEST: { email: string; roles: Role[] } = { email: '', roles: [] };
 
 function Invite({ onDone }: { onDone: () => void }): ReactElement {
-  const { access, account, action } = useWords();
+  const { access, account } = useWords();
   const [draft, change, clear] = useDraft('invite', NO_GUEST);
   const invite = useChange(() => api('post', '/v1/invitations', { body: draft }), {
     clear,
     refreshes: [['invitations']],
   });
-  if (invite.data) {
-    return (
-      <div className="stack">
-        <p>{access.link}</p>
-        <Copyable text={invite.data.url} />
-        <Button tone="primary" onClick={onDone}>
-          {action.close}
-        </Button>
-      </div>
-    );
-  }
+  if (invite.data) return <InvitationLink url={invite.data.url} onDone={onDone} />;
   const field = draftFields(draft, change, invite.error);
   return (
     <CallForm call={invite} onSubmit={() => invite.mutate()} label={access.invite} disabled={draft.roles.length === 0}>

@@ -13,6 +13,7 @@ import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, withPlatformScope } from '../../ui/states.js';
+import { TableHead } from '../../ui/table-head.js';
 import { useChange } from '../../ui/use-change.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { FirstClient } from './first-client.js';
@@ -124,17 +125,7 @@ function Usage({ id }: { id: string }): ReactElement {
             <Empty>{words.noUsage}</Empty>
           ) : (
             <table className="table">
-              <thead>
-                <tr>
-                  <th scope="col">{words.month}</th>
-                  <th scope="col" className="end">
-                    {words.receipts}
-                  </th>
-                  <th scope="col" className="end">
-                    {words.storage}
-                  </th>
-                </tr>
-              </thead>
+              <TableHead names={[words.month]} numbers={[words.receipts, words.storage]} />
               <tbody>
                 {data.map(({ month, receipts, storage_bytes: bytes }) => (
                   <tr key={month}>

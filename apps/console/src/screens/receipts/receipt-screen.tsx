@@ -6,6 +6,7 @@ import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Card, Copyable, Facts, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
 import { Loaded, withScope } from '../../ui/states.js';
+import { TableHead } from '../../ui/table-head.js';
 import { ReceiptActions } from './receipt-actions.js';
 import { ReceiptDocument } from './receipt-document.js';
 import { FiscalCard } from './fiscal-card.js';
@@ -77,24 +78,7 @@ function Lines({ receipt }: { receipt: Receipt }): ReactElement {
     <Card title={receipts.lines}>
       <div className="table-scroll" tabIndex={0} role="region" aria-label={receipts.lines}>
         <table className="table table-stacked">
-          <thead>
-            <tr>
-              <th scope="col">{title.no}</th>
-              <th scope="col">{title.name}</th>
-              <th scope="col" className="end">
-                {title.qty}
-              </th>
-              <th scope="col" className="end">
-                {title.price}
-              </th>
-              <th scope="col" className="end">
-                {title.total}
-              </th>
-              <th scope="col" className="end">
-                {title.vat}
-              </th>
-            </tr>
-          </thead>
+          <TableHead names={[title.no, title.name]} numbers={[title.qty, title.price, title.total, title.vat]} />
           <tbody>
             {receipt.items.map((item) => (
               <Line key={item.line} item={item} />

@@ -7,12 +7,13 @@ import { formatDay, tashkentDay } from '../../format/time.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { Bars } from '../../ui/bars.js';
 import { Button } from '../../ui/button.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { NumberTable } from '../../ui/number-table.js';
 import { saveBlob } from '../../ui/save-blob.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, NeedsScope } from '../../ui/states.js';
+import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { ShiftDifference } from './shift-difference.js';
 import { BYS, type By, type ReportSearch } from './report-search.js';
@@ -52,6 +53,7 @@ function Turnover(): ReactElement {
   const by = search.by ?? 'day';
   const { names } = usePlaces();
   const query = useGet(['turnover', by, from, to], '/v1/reports/turnover', { query: { by, from, to } });
+  const field = draftFields({ from, to }, change, query.error);
   return (
     <Card
       title={reports.turnover}
@@ -77,20 +79,8 @@ function Turnover(): ReactElement {
           options={BYS.map((value) => ({ value, label: reports.bys[value] }))}
           onValue={(value) => change({ by: value as By })}
         />
-        <TextField
-          label={reports.from}
-          type="date"
-          value={from}
-          error={faultAt(query.error, '/from')}
-          onValue={(value) => change({ from: value })}
-        />
-        <TextField
-          label={reports.to}
-          type="date"
-          value={to}
-          error={faultAt(query.error, '/to')}
-          onValue={(value) => change({ to: value })}
-        />
+        <TextField label={reports.from} type="date" {...field('from')} />
+        <TextField label={reports.to} type="date" {...field('to')} />
       </div>
       <Loaded query={query}>{(turnover) => <TurnoverTable turnover={turnover} />}</Loaded>
     </Card>

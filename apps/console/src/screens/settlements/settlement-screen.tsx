@@ -7,6 +7,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loaded, withScope } from '../../ui/states.js';
+import { TableHead } from '../../ui/table-head.js';
 import { DifferencesBadge } from './settlements.js';
 
 type Settlement = Schema<'SettlementView'>;
@@ -78,17 +79,7 @@ function Days({ days }: { days: Settlement['days'] }): ReactElement {
     <Card title={words.days}>
       <div className="table-scroll" tabIndex={0} role="region" aria-label={words.days}>
         <table className="table table-stacked">
-          <thead>
-            <tr>
-              <th scope="col">{words.day}</th>
-              {all.map((title) => (
-                <th key={title} scope="col" className="end">
-                  {title}
-                </th>
-              ))}
-              <th scope="col">{words.differences}</th>
-            </tr>
-          </thead>
+          <TableHead names={[words.day]} numbers={all} last={words.differences} />
           <tbody>
             {days.map(({ day, theirs, ours, differences }) => (
               <tr key={day}>

@@ -8,11 +8,13 @@ import { tashkentDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { CallForm } from '../../ui/call-form.js';
+import { draftFields } from '../../ui/draft-fields.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { More, usePages } from '../../ui/pages.js';
 import { Badge, Card, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, Loading, ProblemNote } from '../../ui/states.js';
 import { useChange } from '../../ui/use-change.js';
+import { useTyped } from '../../ui/use-typed.js';
 
 type Settlement = Schema<'SettlementView'>;
 
@@ -67,16 +69,17 @@ function CompareForm({ accounts }: { accounts: Schema<'AccountView'>[] }): React
   const input = useRef<HTMLInputElement>(null);
   const yesterday = tashkentDay(new Date(Date.now() - DAY_MS));
   const [account, setAccount] = useState(accounts[0]?.id ?? '');
-  const [[from, to], setDays] = useState([yesterday, yesterday]);
+  const [days, setDays] = useTyped({ from: yesterday, to: yesterday });
   const [file, setFile] = useState<File | null>(null);
   const start = useChange((wanted: Wanted) => compare(wanted, words.wrongType), {
     refreshes: [['settlements']],
     onDone: ({ id }) => navigate({ to: '/settlements/$id', params: { id } }),
   });
+  const field = draftFields(days, setDays, start.error);
   return (
     <CallForm
       call={start}
-      onSubmit={() => file && start.mutate({ account, from, to, file })}
+      onSubmit={() => file && start.mutate({ account, ...days, file })}
       label={words.compare}
       disabled={file === null}
     >
@@ -88,20 +91,8 @@ function CompareForm({ accounts }: { accounts: Schema<'AccountView'>[] }): React
           error={faultAt(start.error, '/account_id')}
           onValue={setAccount}
         />
-        <TextField
-          label={words.from}
-          type="date"
-          value={from}
-          error={faultAt(start.error, '/from')}
-          onValue={(value) => setDays([value, to])}
-        />
-        <TextField
-          label={words.to}
-          type="date"
-          value={to}
-          error={faultAt(start.error, '/to')}
-          onValue={(value) => setDays([from, value])}
-        />
+        <TextField label={words.from} type="date" {...field('from')} />
+        <TextField label={words.to} type="date" {...field('to')} />
       </div>
       <label className="drop">
         <span>{file?.name ?? words.file}</span>

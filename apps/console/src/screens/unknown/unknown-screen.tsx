@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.js';
 import { Pages, usePages } from '../../ui/pages.js';
 import { Badge, Facts, Json, Money, PageHead, Quantity, Time } from '../../ui/shown.js';
 import { Empty, withScope } from '../../ui/states.js';
+import { TableHead } from '../../ui/table-head.js';
 import { reasonText } from '../registers/reason-text.js';
 import { DecisionForm } from './decision-form.js';
 import { ParkAttempt } from './park-attempt.js';
@@ -153,19 +154,10 @@ function Counters({ one: { baseline, reading, difference } }: { one: UnknownCase
   return (
     <section>
       <table className="table table-small">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="visually-hidden">{words.difference}</span>
-            </th>
-            <th scope="col" className="end">
-              {words.before}
-            </th>
-            <th scope="col" className="end">
-              {words.after}
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          names={[<span className="visually-hidden">{words.difference}</span>]}
+          numbers={[words.before, words.after]}
+        />
         <tbody>
           {COUNTERS.map((name) => (
             <tr key={name} className={before && reading && before[name] !== reading[name] ? 'moved' : undefined}>
