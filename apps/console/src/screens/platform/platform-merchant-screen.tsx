@@ -8,6 +8,7 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm, SureCall } from '../../ui/call-form.js';
 import { changedFields } from '../../ui/changed-fields.js';
+import { DialogButton } from '../../ui/dialog-button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { draftFields } from '../../ui/draft-fields.js';
 import { TextArea, TextField } from '../../ui/field.js';
@@ -36,7 +37,7 @@ function keysOf(id: string): string[][] {
   return [['platform-merchant', id], ['platform-merchants']];
 }
 
-type Open = 'suspend' | 'resume' | 'quotas' | 'client' | 'owner' | null;
+type Open = 'suspend' | 'resume' | null;
 
 function Detail({ merchant }: { merchant: Merchant }): ReactElement {
   const { platform: words } = useWords();
@@ -57,11 +58,13 @@ function Detail({ merchant }: { merchant: Merchant }): ReactElement {
         {me.kind === 'user' && <Button onClick={() => chooseMerchant(merchant.id)}>{words.show}</Button>}
         {canOverMerchants('platform:admin') && (
           <>
-            <Button tone="primary" onClick={() => setOpen('owner')}>
-              {words.inviteOwner}
-            </Button>
-            <Button onClick={() => setOpen('client')}>{words.invite}</Button>
-            <Button onClick={() => setOpen('quotas')}>{words.quotas}</Button>
+            <DialogButton label={words.inviteOwner} tone="primary">
+              {(done) => <InviteOwner merchantId={merchant.id} onDone={done} />}
+            </DialogButton>
+            <DialogButton label={words.invite}>
+              {(done) => <FirstClient merchantId={merchant.id} onDone={done} />}
+            </DialogButton>
+            <DialogButton label={words.quotas}>{(done) => <Quotas merchant={merchant} onDone={done} />}</DialogButton>
             <Button onClick={() => setOpen(isSuspended ? 'resume' : 'suspend')}>
               {isSuspended ? words.resume : words.suspend}
             </Button>
@@ -77,15 +80,6 @@ function Detail({ merchant }: { merchant: Merchant }): ReactElement {
       </Dialog>
       <Dialog title={words.resume} open={open === 'resume'} onClose={close}>
         <Resume merchant={merchant} onDone={close} />
-      </Dialog>
-      <Dialog title={words.quotas} open={open === 'quotas'} onClose={close}>
-        <Quotas merchant={merchant} onDone={close} />
-      </Dialog>
-      <Dialog title={words.inviteOwner} open={open === 'owner'} onClose={close}>
-        <InviteOwner merchantId={merchant.id} onDone={close} />
-      </Dialog>
-      <Dialog title={words.invite} open={open === 'client'} onClose={close}>
-        <FirstClient merchantId={merchant.id} onDone={close} />
       </Dialog>
     </div>
   );
