@@ -1,27 +1,12 @@
-import { exampleBody } from './example-bodies.mjs';
+import { resolverOf } from './references.mjs';
 
-/** @typedef {import('./example-bodies.mjs').Schema} Schema */
+/** @typedef {import('./references.mjs').Schema} Schema */
 /**
  * One operation, with what an example fills in.
  * @typedef {{ method: string, path: string, template: string, names: Record<string, string>, query: Record<string, string>,
  *   body: unknown, raw: { type: string, text: string } | null, key: string | null, kind: 'json' | 'list' | 'file' }} Call
  */
 /** @typedef {{ curl: string, node: string, python: string, php: string }} Samples */
-
-/** What stands for the variables of example-bodies.mjs. */
-const VALUES = {
-  product_name: 'Non',
-  branch_id: 'main',
-  cashier_id: 'cashier-1',
-  spic: '01905001001000001',
-  sku: 'non-1',
-  webhook_url: 'https://shop.example/hook',
-  register_api_key: 'the key of the register',
-  event_id: 'evt_01',
-  receipt_id: 'rcp_01',
-  sms_password: 'the password at Eskiz',
-  $guid: '1001',
-};
 
 /** Ids begin with what they name. */
 const IDS = {
@@ -55,10 +40,11 @@ const KEYS = {
 export function codeSamples(description) {
   /** @type {Record<string, Samples>} */
   const samples = {};
+  const resolve = resolverOf(description);
   for (const [template, methods] of Object.entries(description['paths'])) {
     if (!template.startsWith('/v1/') || template.startsWith('/v1/providers/')) continue;
     for (const [method, operation] of Object.entries(/** @type {Schema} */ (methods))) {
-      const call = callOf(description, { template, method: method.toUpperCase(), operation });
+      const call = callOf({ template, method: method.toUpperCase(), operation }, resolve);
       samples[`${call.method} ${template}`] = {
         curl: curl(call),
         node: node(call),
@@ -71,19 +57,17 @@ export function codeSamples(description) {
 }
 
 /**
- * @param {Schema} description
  * @param {{ template: string, method: string, operation: Schema }} one
+ * @param {(schema: Schema) => Schema} resolve
  * @returns {Call}
  */
-function callOf(description, { template, method, operation }) {
-  const resolve = (/** @type {Schema} */ schema) => resolved(description, schema);
+function callOf({ template, method, operation }, resolve) {
   const names = namesOf(template);
   const path = template.replace(/\{(\w+)\}/g, (_whole, name) => names[name] ?? name);
   const [type, content] = Object.entries(operation['requestBody']?.content ?? {})[0] ?? [];
   const isJson = type === 'application/json';
-  const body = isJson
-    ? filled(exampleBody(operation['operationId'], /** @type {Schema} */ (content), resolve))
-    : undefined;
+  // The example that the description shows beside it.
+  const body = isJson ? /** @type {Schema} */ (content)['example'] : undefined;
   const raw = type !== undefined && !isJson ? { type: 'text/csv', text: 'sku,name,spic,package_code\n' } : null;
   const query = /** @type {Record<string, Record<string, string>>} */ (FILTERS)[template] ?? {};
   const key = method === 'POST' ? (/** @type {Record<string, string>} */ (KEYS)[template] ?? null) : null;
@@ -99,7 +83,7 @@ function namesOf(template) {
     const name = /^\{(\w+)\}$/.exec(step)?.[1];
     if (name === undefined) continue;
     const owner = steps[at - 1] ?? '';
-    const known = /** @type {Record<string, string>} */ ({ sku: VALUES.sku, spic: VALUES.spic, key: 'key_01' });
+    const known = /** @type {Record<string, string>} */ ({ sku: 'non-1', spic: '01905001001000001', key: 'key_01' });
     names[name] = known[name] ?? /** @type {Record<string, string>} */ (IDS)[owner] ?? 'id_01';
   }
   return names;
@@ -117,24 +101,6 @@ function kindOf(operation, resolve) {
   if (json === undefined) return 'file';
   const properties = resolve(json['schema'] ?? {})['properties'] ?? {};
   return 'data' in properties && 'next_cursor' in properties ? 'list' : 'json';
-}
-
-/**
- * @param {Schema} description
- * @param {Schema} schema
- * @returns {Schema}
- */
-function resolved(description, schema) {
-  const name = schema['$ref']?.split('/').at(-1);
-  return name === undefined ? schema : resolved(description, description['components'].schemas[name]);
-}
-
-/** @param {unknown} body */
-function filled(body) {
-  const text = JSON.stringify(body).replace(/\{\{(\$?\w+)\}\}/g, (_whole, name) => {
-    return /** @type {Record<string, string>} */ (VALUES)[name] ?? name;
-  });
-  return /** @type {unknown} */ (JSON.parse(text));
 }
 
 /** @param {Call} call */

@@ -5,6 +5,7 @@ import { exploreRoutes } from './explore.mjs';
 import { readPackage, readProblemCodes, readScopes } from './facts.mjs';
 import { SUMMARIES, TAGS } from './operation-words.mjs';
 import { errorAnswers, HEADERS, PROBLEM_RESPONSES, problemSchemas } from './problem-answers.mjs';
+import { resolverOf } from './references.mjs';
 import { readTypeBook } from './type-book.mjs';
 
 /** @typedef {import('./type-schemas.mjs').Schema} Schema */
@@ -92,10 +93,7 @@ export async function describeApi() {
  * @param {Schema} description
  */
 function addExamples(description) {
-  const schemas = /** @type {Record<string, Schema>} */ (Object(description['components'])['schemas']);
-  /** @param {Schema} schema @returns {Schema} */
-  const resolve = (schema) =>
-    typeof schema['$ref'] === 'string' ? resolve(schemas[schema['$ref'].split('/').at(-1) ?? ''] ?? {}) : schema;
+  const resolve = resolverOf(description);
   const refusals = /** @type {Record<string, Schema>} */ (Object(description['components'])['responses']);
   for (const answer of Object.values(refusals)) addAnswers(answer, resolve);
   for (const item of Object.values(/** @type {Record<string, Record<string, Schema>>} */ (description['paths']))) {

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 
 import { exampleBody } from './example-bodies.mjs';
 import { answersAsDescribed, FETCH_TOKEN, KEEP_IDS, SUCCEEDS, UNTIL_FINAL } from './postman-scripts.mjs';
+import { resolverOf } from './references.mjs';
 
 /** @typedef {import('./example-bodies.mjs').Schema} Schema */
 /** @typedef {{ operationId: string, method: string, path: string, operation: Schema }} Operation */
@@ -78,7 +79,7 @@ export async function postmanCollection(description) {
   const made = await convert({ type: 'json', data: bareDescription(description) }, OPTIONS);
   if (made?.result !== true) throw new Error(`openapi-to-postmanv2: ${made?.reason}`);
   const folders = /** @type {Item[]} */ (/** @type {Schema} */ (made.output?.[0]?.data ?? {})['item']);
-  const resolve = (/** @type {Schema} */ schema) => resolveIn(description, schema);
+  const resolve = resolverOf(description);
   const byId = new Map();
   for (const item of folders.flatMap(requestsOf)) {
     const operation = operationOf(item, operations);
@@ -128,16 +129,6 @@ function bareDescription(description) {
   delete bare['components'].schemas;
   delete bare['components'].responses;
   return bare;
-}
-
-/**
- * @param {Schema} description
- * @param {Schema} schema
- * @returns {Schema}
- */
-function resolveIn(description, schema) {
-  const { $ref } = schema;
-  return $ref === undefined ? schema : description['components'].schemas[$ref.split('/').pop()];
 }
 
 /**
