@@ -140,7 +140,7 @@ const VALUES = /** @type {Record<string, string>} */ ({
   event_id: 'evt_01kaey3m5v8q2w7r4t6y9z1b3d',
   receipt_id: 'rcp_01kaey3m5v8q2w7r4t6y9z1b3d',
   access_token: 'a token',
-  sms_password: 'the password at Eskiz',
+  sms_password: 'password-at-eskiz',
   $guid: '1001',
 });
 
