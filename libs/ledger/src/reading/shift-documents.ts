@@ -14,7 +14,8 @@ const IS_SURPLUS = Prisma.raw(`f.operation = '${SURPLUS_OPERATION}'`);
  * document stands in no row of its own: the refund that takes it back says its lines, its payment, and by `refundInfo` (in Tashkent's
  * time) where and when it was made. The register has it, whatever becomes of that refund.
  *
- * A shift's times are known to the second. In the second in which one ends and the next begins the register's own word decides, where it says it.
+ * A shift's times are known to the second. In its first and last second, which may be another's as well, the register's own word decides, where
+ * it says it; not between them, as a register may count its shifts in another way there than in its Z-reports.
  */
 export function documentsOfShift({ shift, merchantId }: ShiftRow): Prisma.Sql {
   const madeAt = Prisma.sql`(f.document -> 'refundInfo' ->> 'dateTime')::timestamp AT TIME ZONE interval '5 hours'`;
@@ -23,7 +24,9 @@ export function documentsOfShift({ shift, merchantId }: ShiftRow): Prisma.Sql {
   return Prisma.sql`
     SELECT r.type, r.vat_total_tiyin, r.document FROM receipts r
      WHERE r.terminal_id = ${shift}.terminal_id AND r.merchant_id = ${merchantId} AND r.status = 'registered'
-       AND ${within(Prisma.sql`r.registered_at`)} AND coalesce(r.shift_number, ${shift}.number) = ${shift}.number
+       AND ${within(Prisma.sql`r.registered_at`)}
+       AND (r.registered_at >= ${shift}.opened_at + interval '1 second' AND r.registered_at < ${shift}.closed_at
+            OR coalesce(r.shift_number, ${shift}.number) = ${shift}.number)
      UNION ALL
     SELECT 'sale', f.vat_total_tiyin, f.document FROM receipts f
      WHERE f.merchant_id = ${merchantId} AND ${IS_SURPLUS} AND f.document -> 'refundInfo' ->> 'terminalId' = ${shift}.terminal_id

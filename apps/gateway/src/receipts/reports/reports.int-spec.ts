@@ -247,6 +247,15 @@ describe('reconciliation', () => {
     ]);
   });
 
+  test('between its first and its last second a receipt is a shift’s, however its register counts shifts there', async () => {
+    const { id, write, token } = await merchant();
+    const device = await shift(id, { number: 7, saleCash: 1_000, saleCount: 1 });
+    const sold = { ...device, vatTiyin: 0, totalTiyin: 1_000, shiftNumber: 8 };
+    await write({ ...sold, registeredAt: '2026-03-01T17:59:59.900Z' });
+    const { data } = (await ask(query, token)).body;
+    expect(data.map(({ number, result, difference }) => [number, result, difference])).toEqual([[7, 'equal', null]]);
+  });
+
   test('other days and other merchants’ shifts are not in it', async () => {
     const { id, token } = await merchant();
     const { deviceId } = await shift(id, { number: 1 });
