@@ -88,7 +88,16 @@ test('numbers are read as a person sees them in the sheet, whatever digits the p
     '1500',
     '1.1E-2',
   ];
-  const kept = ['10101001001000001', '1.0101001001000001E16', '1.0E-9', '99999999999999.991', 'NaN.'];
+  const kept = [
+    '1.10',
+    '0.50',
+    '-7.0500',
+    '10101001001000001',
+    '1.0101001001000001E16',
+    '1.0E-9',
+    '99999999999999.991',
+    'NaN.',
+  ];
   const cells = [...written, ...kept].map((value) => `<c><v>${value}</v></c>`).join('');
   await workbook({ 'xl/worksheets/sheet1.xml': sheet(`<row>${cells}</row>`) });
   const [row] = await all(readXlsx(file));

@@ -21,7 +21,7 @@ const SHEET = /^xl\/worksheets\/[^/]+\.xml$/;
 
 /**
  * The rows of a workbook's first sheet, streamed: memory holds one row; the workbook's shared texts are in a file.
- * Cells are texts; numbers come as they are written in the file. Formulas are faults of their row: what they would
+ * Cells are texts; numbers come as a person sees them. Formulas are faults of their row: what they would
  * come to depends on who opens the file.
  * @param onShare called with each piece: how much of the sheet was read, from 0 to 1
  * @param folder where the shared texts are kept meanwhile
@@ -253,18 +253,21 @@ class RowReader {
   }
 }
 
-/** Of fifteen digits, with which spreadsheets compute, two are left behind the point. */
+/** With which spreadsheets compute. */
+const DIGITS = 15;
+/** Two of them are left behind the point. */
 const HUNDREDTHS_UNTIL = 1e13;
 
 /**
- * As a person sees it in the sheet: `1.12E5` is how a spreadsheet writes 112000, and `1234.5599999999999` how it writes 1234.56. What has more
- * digits than it keeps stays as it is written, and is not completed.
+ * As a person sees it in the sheet: `1.12E5` is how a spreadsheet writes 112000, and `1234.5599999999999` how it writes 1234.56. Up to fifteen
+ * digits stay as they are written (`1.10` may be a code), and so does what has more than are kept.
  */
 function plainNumber(value: string): string {
   if (!/[eE.]/.test(value)) return value;
   const number = Number(value);
   if (Number.isSafeInteger(number)) return String(number);
-  const shown = String(Number(number.toPrecision(15)));
+  if (!/e/i.test(value) && value.replace(/^-?0*\.?0*/, '').replace('.', '').length <= DIGITS) return value;
+  const shown = String(Number(number.toPrecision(DIGITS)));
   return Math.abs(number) < HUNDREDTHS_UNTIL && !shown.includes('e') ? shown : value;
 }
 
