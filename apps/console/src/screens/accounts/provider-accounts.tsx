@@ -3,8 +3,9 @@ import { api, type Schema } from '../../api/api.js';
 import { useGet } from '../../api/use-get.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
 import { SureCall } from '../../ui/call-form.js';
-import { DialogButton } from '../../ui/dialog-button.js';
+import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, withScope } from '../../ui/states.js';
@@ -37,6 +38,8 @@ function Accounts(): ReactElement {
 function AccountTile({ account }: { account: Account }): ReactElement {
   const { providerAccounts: words } = useWords();
   const { can } = useSession();
+  const [open, setOpen] = useState<'change' | 'test' | 'disable' | null>(null);
+  const close = (): void => setOpen(null);
   const isDisabled = account.disabled_at !== null;
   return (
     <li className="tile">
@@ -58,13 +61,20 @@ function AccountTile({ account }: { account: Account }): ReactElement {
       />
       {can('clients:admin') && !isDisabled && (
         <div className="row-actions">
-          <DialogButton label={words.change}>
-            {(close) => <ProviderForm account={account} onDone={close} />}
-          </DialogButton>
-          <DialogButton label={words.connection.test}>{() => <TestConnection id={account.id} />}</DialogButton>
-          <DialogButton label={words.disable}>{(close) => <Disable id={account.id} onDone={close} />}</DialogButton>
+          <Button onClick={() => setOpen('change')}>{words.change}</Button>
+          <Button onClick={() => setOpen('test')}>{words.connection.test}</Button>
+          <Button onClick={() => setOpen('disable')}>{words.disable}</Button>
         </div>
       )}
+      <Dialog title={words.change} open={open === 'change'} onClose={close}>
+        <ProviderForm account={account} onDone={close} />
+      </Dialog>
+      <Dialog title={words.connection.test} open={open === 'test'} onClose={close}>
+        <TestConnection id={account.id} />
+      </Dialog>
+      <Dialog title={words.disable} open={open === 'disable'} onClose={close}>
+        <Disable id={account.id} onDone={close} />
+      </Dialog>
     </li>
   );
 }
