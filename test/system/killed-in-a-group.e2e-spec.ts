@@ -13,7 +13,7 @@ const REGISTERS = 8;
 /** Long enough for what has to be done between the sending and the answers; doubled as often as a machine was too slow for it. */
 const ANSWER_AFTER_MS = 4_000;
 /** Well below a relay's patience with a register. */
-const LONGEST_ANSWER_MS = 32_000;
+const LONGEST_ANSWER_MS = 16_000;
 /** Of the time to the answers. */
 const STOPPED_BEFORE = 1 / 8;
 /** Longer than a late statement holds up the next one; shorter than a relay's patience with a silent session. */
@@ -141,6 +141,7 @@ async function expectAllOnce(): Promise<void> {
 
 /** What comes at one moment is a matter of the machine: again, until several lanes were met in one statement. */
 async function untilTogether(round: () => Promise<boolean>): Promise<void> {
+  answerAfterMs = ANSWER_AFTER_MS;
   for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) if (await round()) return;
   throw new Error('no results were written together in any round');
 }

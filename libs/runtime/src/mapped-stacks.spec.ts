@@ -36,13 +36,17 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-function stackOfSale(): string {
-  const { sell } = require(program) as { sell: () => never };
+function stackOf(failing: () => unknown): string {
   try {
-    return sell();
+    return String(failing());
   } catch (error) {
     return (error as Error).stack ?? '';
   }
+}
+
+function stackOfSale(): string {
+  const { sell } = require(program) as { sell: () => never };
+  return stackOf(sell);
 }
 
 test('lines of the sources', () => {
@@ -61,6 +65,12 @@ test('lines of the file where there is no map', () => {
   const [head, thrown] = stackOfSale().split('\n');
   expect(head).toBe('TypeError: no 5');
   expect(thrown).toContain(`${program}:1:`);
+});
+
+test('an error of Node.js says its code, and one whose code is a number is what it was', () => {
+  mapStacks(program);
+  expect(stackOf(() => new URL('no address'))).toMatch(/^TypeError \[ERR_INVALID_URL\]: Invalid URL\n/);
+  expect(Object.assign(new Error('refused'), { code: 22 }).stack).toMatch(/^Error: refused\n/);
 });
 
 test('files that are none of the program’s stay as they are', () => {

@@ -17,8 +17,15 @@ export function mapStacks(bundle: string): void {
   Error.prepareStackTrace = (error, frames) => {
     own ??= readMap(bundle);
     const lines = frames.map((frame) => `    at ${asInSource(frame, bundle, own)}`);
-    return [Error.prototype.toString.call(error), ...lines].join('\n');
+    return [headOf(error), ...lines].join('\n');
   };
+}
+
+/** As Node.js writes it: its own errors say their code. */
+function headOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  const isNodes = typeof code === 'string' && code.startsWith('ERR_');
+  return isNodes ? `${error.name} [${code}]: ${error.message}` : Error.prototype.toString.call(error);
 }
 
 /** One that is not there must not take the place of the error whose stack is asked for. */
