@@ -15,8 +15,8 @@ interface Frame extends NodeJS.CallSite {
 export function mapStacks(bundle: string): void {
   let own: Pick<SourceMap, 'findEntry'> | undefined;
   Error.prepareStackTrace = (error, frames) => {
-    own ??= readMap(bundle);
-    const lines = frames.map((frame) => `    at ${asInSource(frame, bundle, own)}`);
+    const map = (own ??= readMap(bundle));
+    const lines = frames.map((frame) => `    at ${asInSource(frame, bundle, map)}`);
     return [headOf(error), ...lines].join('\n');
   };
 }
@@ -38,7 +38,7 @@ function readMap(bundle: string): Pick<SourceMap, 'findEntry'> {
   }
 }
 
-function asInSource(frame: Frame, bundle: string, own: Pick<SourceMap, 'findEntry'> | undefined): string {
+function asInSource(frame: Frame, bundle: string, own: Pick<SourceMap, 'findEntry'>): string {
   const [file, line, column] = [frame.getFileName(), frame.getLineNumber(), frame.getColumnNumber()];
   if (!file || line === null || column === null) return frame.toString();
   const entry = (file === bundle ? own : findSourceMap(file))?.findEntry(line - 1, column - 1);

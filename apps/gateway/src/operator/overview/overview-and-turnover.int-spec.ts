@@ -1,19 +1,13 @@
 // Promise: of whatever was sold, taken back, refused, or made once too often, the overview and the turnover say the same, day by day and place by place.
 import fc from 'fast-check';
 import { encodeTime } from 'ulid';
-import { PrismaService, ReportDatabase, ReportReads } from '#database';
 import { newId } from '#runtime';
-import { ReportGate } from '../../receipts/reports/report-gate.js';
 import { writeReceipt, type TestReceipt } from '../../receipts/search/testing/receipt-rows.js';
 import { OperatorFixture } from '../testing/operator-fixture.js';
-import { ReadOverview } from './read-overview.js';
-import { ReadPlatformOverview } from './read-platform-overview.js';
-import { ReceiptSpans } from './receipt-spans.js';
+import { NOON, platformReader, readAnew } from '../testing/read-anew.js';
 import { DAYS, dayName, dayStart } from './receipt-sums.js';
 
 const HOUR_MS = 3_600_000;
-/** Far from midnight in Tashkent: a day that ends between two statements changes nothing. */
-const NOW = new Date(dayStart(new Date(), 0).getTime() + 12 * HOUR_MS);
 
 let fixture: OperatorFixture;
 
@@ -31,16 +25,10 @@ interface Row {
 
 /** All that the overview has 30 days of. */
 async function turnover(by: 'day' | 'device' | 'branch', token: string): Promise<Row[]> {
-  const [from, to] = [dayName(dayStart(NOW, DAYS - 1)), dayName(dayStart(NOW, 0))];
+  const [from, to] = [dayName(dayStart(NOON, DAYS - 1)), dayName(dayStart(NOON, 0))];
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${fixture.base}/v1/reports/turnover?by=${by}&from=${from}&to=${to}`, { headers });
   return ((await answer.json()) as { data: Row[] }).data;
-}
-
-function overviewOf(merchantId: string): ReturnType<ReadOverview['execute']> {
-  const { app } = fixture;
-  const overview = new ReadOverview(app.get(PrismaService), app.get(ReceiptSpans), app.get(ReportGate));
-  return overview.execute(merchantId, () => false, NOW);
 }
 
 interface Made {
@@ -54,7 +42,7 @@ interface Made {
 
 async function write(merchantId: string, { daysAgo, at, what, totalTiyin, place }: Made): Promise<void> {
   const dayMs = daysAgo === 0 ? 11 * HOUR_MS : 24 * HOUR_MS;
-  const ms = dayStart(NOW, daysAgo).getTime() + Math.floor(at * (dayMs - 1));
+  const ms = dayStart(NOON, daysAgo).getTime() + Math.floor(at * (dayMs - 1));
   const id = `rcp_${encodeTime(ms, 10).toLowerCase()}${newId('rcp').slice(-16)}`;
   const refundOf = what.type === 'refund' ? { refundOf: newId('rcp') } : {};
   const given: TestReceipt = {
@@ -91,7 +79,7 @@ test('random days of a shop add up to the same', async () => {
       const token = await fixture.createToken(merchantId, ['receipts:read']);
       for (const each of made) await write(merchantId, each);
       const days = new Map((await turnover('day', token)).map((row) => [row.key, row]));
-      const overview = await overviewOf(merchantId);
+      const overview = await readAnew(fixture, merchantId);
       expect(overview.days.map(({ day, registered, refunds }) => ({ day, registered, refunds }))).toEqual(
         overview.days.map(({ day }) => {
           const { sales = none, refunds = none } = days.get(day) ?? {};
@@ -120,10 +108,8 @@ function sold(rows: readonly Row[]): [string, unknown][] {
 }
 
 test('of all merchants as well: a refund that takes back what was made once too often takes nothing off', async () => {
-  const { app } = fixture;
   const refundsOf = async (): Promise<{ refunds: unknown; registered: number }> => {
-    const overview = new ReadPlatformOverview(app.get(ReportDatabase), app.get(ReportReads), app.get(ReportGate));
-    const { last_30_days: sums } = await overview.execute(() => false, NOW);
+    const { last_30_days: sums } = await platformReader(fixture).execute(() => false, NOON);
     return { refunds: sums.refunds, registered: sums.by_status.registered.count };
   };
   const merchantId = await fixture.createMerchant();

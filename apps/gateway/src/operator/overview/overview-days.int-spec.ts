@@ -1,21 +1,15 @@
 // Promise: a day that is over is read once, by one gateway; after that the overview reads what was under way then, and is right all the same.
 import pg from 'pg';
 import { encodeTime } from 'ulid';
-import { PrismaService, ReportDatabase, ReportReads } from '#database';
+import type { PrismaService } from '#database';
 import { testClient } from '#database/testing';
 import { newId } from '#runtime';
-import { ReportGate } from '../../receipts/reports/report-gate.js';
 import { writeReceipt } from '../../receipts/search/testing/receipt-rows.js';
 import { OperatorFixture } from '../testing/operator-fixture.js';
-import type { Overview } from './overview-view.js';
-import { ReadOverview } from './read-overview.js';
-import { ReadPlatformOverview } from './read-platform-overview.js';
-import { ReceiptSpans } from './receipt-spans.js';
+import { NOON, platformReader, readAnew } from '../testing/read-anew.js';
 import { dayStart, MAX_UNDER_WAY } from './receipt-sums.js';
 
 const HOUR_MS = 3_600_000;
-/** One moment for the whole file, far from midnight in Tashkent: a day that ends between two statements changes nothing. */
-const NOW = new Date(dayStart(new Date(), 0).getTime() + 12 * HOUR_MS);
 
 let fixture: OperatorFixture;
 let prisma: PrismaService;
@@ -35,13 +29,6 @@ afterAll(async () => {
   await fixture?.stop();
 });
 
-/** As a gateway that has just been started reads it. */
-function readAnew(merchantId: string): Promise<Overview> {
-  const { app } = fixture;
-  const overview = new ReadOverview(app.get(PrismaService), app.get(ReceiptSpans), app.get(ReportGate));
-  return overview.execute(merchantId, () => false, NOW);
-}
-
 interface Given {
   merchantId: string;
   total: number;
@@ -57,7 +44,7 @@ async function write({
   daysAgo,
   branchId = 'brn_1',
 }: Given): Promise<string> {
-  const at = dayStart(NOW, daysAgo).getTime() + (daysAgo === 0 ? 1 : 12 * HOUR_MS);
+  const at = dayStart(NOON, daysAgo).getTime() + (daysAgo === 0 ? 1 : 12 * HOUR_MS);
   const id = `rcp_${encodeTime(at, 10).toLowerCase()}${newId('rcp').slice(-16)}`;
   const createdAt = new Date(at).toISOString();
   return writeReceipt(prisma, { merchantId, id, totalTiyin: total, status, createdAt, branchId });
@@ -81,7 +68,7 @@ test('a day that is over is kept; what was under way in it is counted as what it
   const unknown = await write({ merchantId, branchId, total: 30, status: 'unknown', daysAgo: 3 });
   await write({ merchantId, branchId, total: 7, status: 'rejected', daysAgo: 3 });
   await write({ merchantId, branchId, total: 500, daysAgo: 0 });
-  const first = await readAnew(merchantId);
+  const first = await readAnew(fixture, merchantId);
   expect(first.last_30_days).toMatchObject({
     by_status: { unknown: { count: 1, total: 30 }, rejected: { count: 1, total: 7 } },
     sales: { count: 2, total: 1_500 },
@@ -93,7 +80,7 @@ test('a day that is over is kept; what was under way in it is counted as what it
   // No program could do this. Who reads the day again sees it.
   await owner.query('UPDATE receipts SET total_tiyin = 9000000 WHERE id = $1', [past]);
   await register(unknown);
-  const second = await readAnew(merchantId);
+  const second = await readAnew(fixture, merchantId);
   expect(second.last_30_days).toMatchObject({
     by_status: { unknown: { count: 0, total: 0 }, rejected: { count: 1, total: 7 } },
     sales: { count: 3, total: 1_530 },
@@ -109,8 +96,8 @@ test('what no one asks for any more is dropped, and another merchant has days of
     [merchantId],
   );
   await write({ merchantId: other, total: 70, daysAgo: 3 });
-  expect((await readAnew(merchantId)).last_30_days.sales).toEqual({ count: 0, total: 0 });
-  expect((await readAnew(other)).last_30_days.sales).toEqual({ count: 1, total: 70 });
+  expect((await readAnew(fixture, merchantId)).last_30_days.sales).toEqual({ count: 0, total: 0 });
+  expect((await readAnew(fixture, other)).last_30_days.sales).toEqual({ count: 1, total: 70 });
   const { rows } = await owner.query('SELECT 1 FROM receipt_days WHERE merchant_id = $1 AND day < $2', [
     merchantId,
     '2021-01-01',
@@ -128,7 +115,7 @@ test('a day with more under way than may be asked for one by one is not kept', a
   );
   const count = MAX_UNDER_WAY + 1;
   for (let turn = 0; turn < 2; turn += 1)
-    expect((await readAnew(merchantId)).last_30_days.by_status.accepted).toEqual({ count, total: count });
+    expect((await readAnew(fixture, merchantId)).last_30_days.by_status.accepted).toEqual({ count, total: count });
   const kept = await owner.query(
     'SELECT 1 FROM receipt_days WHERE merchant_id = $1 AND cardinality(under_way_ids) > 0',
     [merchantId],
@@ -138,11 +125,10 @@ test('a day with more under way than may be asked for one by one is not kept', a
 });
 
 test('of all merchants a day is read again when what was under way in it has moved, and not before', async () => {
-  const { app } = fixture;
-  const overview = new ReadPlatformOverview(app.get(ReportDatabase), app.get(ReportReads), app.get(ReportGate));
+  const overview = platformReader(fixture);
   const merchantId = await fixture.createMerchant();
   const salesAfter = async (hours: number): Promise<number> => {
-    const { by_merchant: merchants } = await overview.execute(() => false, new Date(NOW.getTime() + hours * HOUR_MS));
+    const { by_merchant: merchants } = await overview.execute(() => false, new Date(NOON.getTime() + hours * HOUR_MS));
     return merchants.find(({ merchant_id: id }) => id === merchantId)?.last_30_days.total ?? 0;
   };
   // Days of their own: what other tests have under way is on others.
