@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 import { ROOT } from './paths.mjs';
 import { run } from './run.mjs';
@@ -38,7 +39,10 @@ export async function runJest(projects, flags, node = process.execPath) {
   return /** @type {Record<Name, Counts>} */ (Object.fromEntries(counts));
 }
 
-/** @typedef {{ name: string, status: string, assertionResults: { status: string, fullName: string }[] }} FileResult */
+/** @typedef {{ status: string, fullName: string, failureMessages: string[] }} TestResult */
+/** @typedef {{ name: string, status: string, message: string, assertionResults: TestResult[] }} FileResult */
+
+const REASON_LINES = 12;
 
 /**
  * @param {FileResult[]} files
@@ -59,14 +63,33 @@ function countsOf(files, suffix) {
     passed: count('passed'),
     failed: count('failed') + broken.length,
     skipped: count('pending') + count('skipped') + count('todo'),
-    names: [...ofKind.flatMap(failedOf), ...broken.map(({ name }) => `${path.relative(ROOT, name)} as a whole`)],
+    names: [
+      ...ofKind.flatMap(failedOf),
+      ...broken.map(({ name, message }) => `${path.relative(ROOT, name)} as a whole${reasonOf(message)}`),
+    ],
   };
 }
 
 /** @param {FileResult} file */
 function failedOf({ name, assertionResults }) {
   const failed = assertionResults.filter(({ status }) => status === 'failed');
-  return failed.map(({ fullName }) => `${path.relative(ROOT, name)} › ${fullName}`);
+  return failed.map(
+    ({ fullName, failureMessages: [first = ''] }) => `${path.relative(ROOT, name)} › ${fullName}${reasonOf(first)}`,
+  );
+}
+
+/**
+ * What was expected and what came, below the name, without colours and stack.
+ * @param {string} message
+ */
+function reasonOf(message) {
+  const lines = stripVTControlCharacters(message)
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s+at /.test(line));
+  return lines
+    .slice(0, REASON_LINES)
+    .map((line) => `\n    ${line}`)
+    .join('');
 }
 
 /** ES modules in Jest's own runner stand behind a flag of Node.js. */
