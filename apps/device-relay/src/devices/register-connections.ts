@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 import { apiKeyOwner } from '#database';
 import { isTestId } from '#fiscal-domain';
 import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, type TransportRequest } from '#local-api';
@@ -25,8 +25,7 @@ export interface LinkTransports {
 
 /** One client of the local API per device, over HTTP or its link, kept while address, key and deadlines stay the same. */
 export class RegisterConnections implements Registers {
-  private readonly connections = new LRUCache<string, Connection>({
-    max: MAX_CLIENTS,
+  private readonly connections = growingCache<string, Connection>(MAX_CLIENTS, {
     // One that was pushed out or replaced may have a sale on its way, which must not become unclear for that.
     dispose: ({ client }) => client.retire(),
   });

@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { DeviceBusiness, DeviceReading } from '#database';
 import { parseTashkentTime, type CurrentZReport, type ZReportStats } from '#fiscal-domain';
-import type { Clock } from '#runtime';
+import { growingCache, type Clock } from '#runtime';
 import type { DeviceStateName, Register, Registers } from '../devices/register.js';
 import type { OfdRepository } from '../ofd-watch/ofd.repository.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
@@ -32,8 +31,8 @@ const NOT_OURS: ReadonlySet<DeviceStateName> = new Set(['replaced', 'claimed_els
 
 /** Asks one register how it is. Needs no lane lock: it only reads (docs/architecture.md). */
 export class PollDevice {
-  private readonly shiftReadAt = new LRUCache<string, number>({ max: CACHED_DEVICES });
-  private readonly businessReadAt = new LRUCache<string, number>({ max: CACHED_DEVICES });
+  private readonly shiftReadAt = growingCache<string, number>(CACHED_DEVICES);
+  private readonly businessReadAt = growingCache<string, number>(CACHED_DEVICES);
 
   constructor(
     private readonly registers: Registers,

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 import type { DrainLane, Drained } from './drain-lane.js';
 
 /** Longer than a gateway takes a lane to be awake (apps/gateway wake-lanes.ts). */
@@ -7,7 +7,7 @@ const MOST_LANES = 50_000;
 
 /** Lanes that this relay has worked off within the last minutes, and no other relay since, as far as it has seen. */
 export class RecentLanes {
-  private readonly lanes = new LRUCache<string, true>({ max: MOST_LANES, ttl: RECENT_MS });
+  private readonly lanes = growingCache<string, true>(MOST_LANES, { ttl: RECENT_MS });
 
   has(deviceId: string): boolean {
     return this.lanes.has(deviceId);

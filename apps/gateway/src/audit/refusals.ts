@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
-import { systemClock, type Clock, type Logger } from '#runtime';
+import { growingCache, systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { AuditedChange } from './audited-change.js';
 
@@ -40,7 +39,7 @@ interface Counted {
  */
 @Injectable()
 export class Refusals {
-  private readonly counted = new LRUCache<string, Counted>({ max: KINDS });
+  private readonly counted = growingCache<string, Counted>(KINDS);
   private readonly clock: Clock = systemClock;
 
   constructor(

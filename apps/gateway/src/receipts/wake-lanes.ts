@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 
 /** How long a lane counts as awake after a relay has said that it took it. */
 const AWAKE_MS = 300_000;
@@ -32,7 +32,7 @@ export class WakeLanes {
   /** Since start, for metrics. */
   sent = 0;
   unanswered = 0;
-  private readonly awake = new LRUCache<string, true>({ max: MOST_LANES, ttl: AWAKE_MS });
+  private readonly awake = growingCache<string, true>(MOST_LANES, { ttl: AWAKE_MS });
   /** By device, the oldest first: when its answer is late. */
   private readonly waiting = new Map<string, number>();
   private cancelTimer: (() => void) | null = null;

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 import type { ChannelListener } from '#database';
 
 /** A cached entry may be this old, and no older, as far as this process can know. Revocation is promised within 1 s. */
@@ -37,7 +37,7 @@ export function textOfHash(hash: Buffer): string {
  * has proven that it received everything until then (docs/adr/0019-revocation.md).
  */
 export class TrustedCache<Key, T extends object> {
-  private readonly cache = new LRUCache<string, Entry<T>>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
+  private readonly cache = growingCache<string, Entry<T>>(CACHE_ENTRIES, { ttl: CACHE_MS });
   private readonly underWay = new Map<string, Lookup<T>>();
   /** Grows with each `forget`: a lookup that began before it must not be cached after it. */
   private generation = 0;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 import { SalesDatabase, StatementGroup } from '#database';
 import type { MessageChannel } from '#messages';
 import { readMerchantSettings, type MerchantSettings } from './merchant-settings.js';
@@ -25,8 +25,7 @@ const TTL_MS = 1_000;
 /** Settings of merchants as every receipt needs them, kept for a moment; those of many merchants are read by one statement. */
 @Injectable()
 export class MerchantRules {
-  private readonly settings = new LRUCache<string, ReceiptTerms>({
-    max: 10_000,
+  private readonly settings = growingCache<string, ReceiptTerms>(10_000, {
     ttl: TTL_MS,
     fetchMethod: (merchantId) => this.rows.one(merchantId),
   });

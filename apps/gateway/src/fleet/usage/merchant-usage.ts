@@ -1,9 +1,8 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { onBehalfOfAll, PrismaService } from '#database';
 import { announceQuotas, type QuotaUse } from '#ledger';
 import { Problem } from '#problems';
-import { Periodic, type Logger } from '#runtime';
+import { growingCache, Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { UsageRepository, type Standing, type Used } from './usage.repository.js';
 
@@ -37,7 +36,7 @@ export interface Place {
  */
 @Injectable()
 export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly known = new LRUCache<string, Known>({ max: ENTRIES });
+  private readonly known = growingCache<string, Known>(ENTRIES);
   private readonly reading = new Map<string, Promise<Known | null>>();
   /** Accepted here, and not in the database yet. */
   private pending = new Map<string, Used>();

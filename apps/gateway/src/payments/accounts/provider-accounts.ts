@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { acrossMerchants, credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
 import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#problems';
 import { OutgoingGuard, parseCidr, splitSecrets } from '#outgoing';
-import { newIdOf } from '#runtime';
+import { growingCache, newIdOf } from '#runtime';
 import { open, seal } from '#secrets';
 import { DEFINITIONS, isProvider, type ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -70,10 +69,9 @@ const ACCOUNT_TTL_MS = 5_000;
 @Injectable()
 export class ProviderAccounts {
   private readonly guard: OutgoingGuard;
-  private readonly opened = new LRUCache<string, OpenAccount>({
+  private readonly opened = growingCache<string, OpenAccount>(5_000, {
     // A change drops what is being read at that moment: its reader gets it, and it is not cached.
     ignoreFetchAbort: true,
-    max: 5_000,
     ttl: ACCOUNT_TTL_MS,
     // All that ask for it at the same moment share what is read, workers among them: whose scope it is asked in decides nothing.
     fetchMethod: (id) => acrossMerchants(() => this.read(id)),

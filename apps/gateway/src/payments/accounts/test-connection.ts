@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { isTestId } from '#fiscal-domain';
 import { DEFINITIONS, objectBody, type CallOutcome, type PaymentRef } from '#payments';
 import { Problem } from '#problems';
-import { newIdOf, redact, scrubText } from '#runtime';
+import { growingCache, newIdOf, redact, scrubText } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { ProviderClients, type SeenAnswer } from '../provider-clients.js';
 import { reader, type OpenAccount } from './account-settings.js';
@@ -36,7 +35,7 @@ const DETAIL_LENGTH = 200;
 /** Asks the provider for a payment that it does not have: no money can move, and the answer shows whether the account works. */
 @Injectable()
 export class TestConnection {
-  private readonly begun = new LRUCache<string, true>({ max: PAUSES_KEPT, ttl: PAUSE_MS });
+  private readonly begun = growingCache<string, true>(PAUSES_KEPT, { ttl: PAUSE_MS });
 
   constructor(
     private readonly accounts: ProviderAccounts,

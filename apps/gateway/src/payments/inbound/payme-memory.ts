@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 import type { PaymeCommand } from '#payments';
 import type { FoundTransaction, LockedPayment, TransactionRow } from './inbound.repository.js';
 
@@ -12,7 +12,7 @@ const MAX_CACHED = 10_000;
  * alone. Another gateway, or a later call, reads.
  */
 export class PaymeMemory {
-  private readonly found = new LRUCache<string, FoundTransaction>({ max: MAX_CACHED, ttl: TTL_MS });
+  private readonly found = growingCache<string, FoundTransaction>(MAX_CACHED, { ttl: TTL_MS });
 
   /** Once: what was tried in vain is read. */
   of(accountId: string, command: PaymeCommand): FoundTransaction | undefined {

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
-import type { Logger } from '#runtime';
+import { growingCache, type Logger } from '#runtime';
 import { DEFINITIONS } from '#payments';
 import { CallerLogins } from '../../access/limits/failed-logins.js';
 import { LOGGER } from '../../tokens.js';
@@ -18,7 +17,7 @@ const MAX_ACCOUNTS = 10_000;
 @Injectable()
 export class ProviderLogins {
   /** Accounts at which a call was wrong here lately: of others nothing has to be asked before their calls. */
-  private readonly failing = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: KEPT_MS });
+  private readonly failing = growingCache<string, true>(MAX_ACCOUNTS, { ttl: KEPT_MS });
 
   constructor(
     private readonly logins: CallerLogins,

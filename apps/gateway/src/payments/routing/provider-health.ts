@@ -1,9 +1,8 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { acrossMerchants, Prisma, SalesDatabase } from '#database';
 import { insertEvents } from '#ledger';
 import type { CallOutcome, ProviderCode } from '#payments';
-import { Metrics, newId, Periodic, systemClock, type Clock, type Logger } from '#runtime';
+import { growingCache, Metrics, newId, Periodic, systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 
 /** So many calls of one account without an answer, with no answer between them, and it counts as down. */
@@ -27,12 +26,12 @@ interface CalledAccount {
  */
 @Injectable()
 export class ProviderHealth implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly failures = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
-  private readonly writtenMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
+  private readonly failures = growingCache<string, number>(MAX_ACCOUNTS);
+  private readonly writtenMs = growingCache<string, number>(MAX_ACCOUNTS);
   /** Whether what an account asked last came back with an answer that could be read, whatever it said. */
-  private readonly lastAnswered = new LRUCache<string, boolean>({ max: MAX_ACCOUNTS });
+  private readonly lastAnswered = growingCache<string, boolean>(MAX_ACCOUNTS);
   /** Why accounts are down, where a call has said it since it was last written here. */
-  private readonly unwritten = new LRUCache<string, { account: CalledAccount; detail: string }>({ max: MAX_ACCOUNTS });
+  private readonly unwritten = growingCache<string, { account: CalledAccount; detail: string }>(MAX_ACCOUNTS);
   /** Down by the database, as read lately or written here. */
   private down = new Map<string, ProviderCode>();
   private readonly rounds: Periodic;
