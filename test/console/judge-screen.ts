@@ -7,9 +7,14 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Playwright waits without end for a script in a page and for a new size of it; a screen takes about half a second. */
 const SCREEN_MS = 120_000;
 const SPINNER = '.state .spinner';
+const GROUND = 'getComputedStyle(document.body).backgroundColor';
+/** Rules of axe that ask for colours. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
 /**
  * Shows a screen at the width of a desk, where its structure, names and contrasts are judged, and at 360 px, where nothing may be cut off.
+ * It is shown in the light theme; the dark one differs in colours alone (`light-dark()` in the style sheet), so only these are judged in it,
+ * on the page as it stands.
  *
  * @param show opens the screen and waits until what it loads is there
  * @returns what is wrong with it, with the elements, under the name given
@@ -22,7 +27,12 @@ export async function faultsOf(page: Page, named: string, show: () => Promise<vo
     step = 'shown';
     await show();
     step = 'judged';
+    // Not a script of the page: its policy would refuse one.
+    await page.evaluate(AXE);
     const faults = await violationsOf(page);
+    step = 'dark';
+    await becomeDark(page);
+    faults.push(...(await violationsOf(page, OF_COLOURS)).map((fault) => `dark: ${fault}`));
     step = 'narrow';
     await page.setViewportSize({ width: 360, height: 740 });
     await page.locator(SPINNER).first().waitFor({ state: 'detached' });
@@ -38,15 +48,26 @@ export async function faultsOf(page: Page, named: string, show: () => Promise<vo
   return judged;
 }
 
-/** What is wrong with the page for people who cannot see, or not well; each with the elements. */
-async function violationsOf(page: Page): Promise<string[]> {
-  // Not a script of the page: its policy would refuse one.
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
+/** As the switch of the theme does. */
+async function becomeDark(page: Page): Promise<void> {
+  const before = await page.evaluate<string>(GROUND);
+  await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
+  expect(await page.evaluate<string>(GROUND)).not.toBe(before);
+}
+
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { html: string }[];
+}
+
+/** What is wrong with the page for people who cannot see, or not well, by these rules or all; each with the elements. */
+async function violationsOf(page: Page, rules: readonly string[] | null = null): Promise<string[]> {
+  return page.evaluate(async (values) => {
     const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; help: string; nodes: { html: string }[] }[] }> };
+      axe: { run(options: object): Promise<{ violations: Violation[] }> };
     };
-    const { violations } = await axe.run();
+    const { violations } = await axe.run(values === null ? {} : { runOnly: { type: 'rule', values } });
     return violations.map(
       ({ id, help, nodes }) =>
         `${id}: ${help}: ${nodes
@@ -54,5 +75,5 @@ async function violationsOf(page: Page): Promise<string[]> {
           .join(' | ')
           .slice(0, 600)}`,
     );
-  });
+  }, rules);
 }

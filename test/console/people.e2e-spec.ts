@@ -11,7 +11,7 @@ import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
-import { ConsoleRig, LANGUAGES, THEMES } from './console-rig.js';
+import { ConsoleRig, LANGUAGES } from './console-rig.js';
 import { faultsOf } from './judge-screen.js';
 import { playDay } from './day-of-shop.js';
 import { addClientWithFreshFactor } from './decisions.js';
@@ -377,9 +377,9 @@ async function changeFactors(): Promise<void> {
   await person.visitor.end();
 }
 
-/** As the switches of language and theme do. */
-async function keep(page: Page, what: Record<string, string>): Promise<void> {
-  await page.evaluate(`Object.assign(localStorage, ${JSON.stringify(what)})`);
+/** As the switch of the language does. */
+async function keepLanguage(page: Page, language: string): Promise<void> {
+  await page.evaluate(`localStorage.setItem('console-language', ${JSON.stringify(language)})`);
 }
 
 async function readByAll(): Promise<void> {
@@ -388,18 +388,16 @@ async function readByAll(): Promise<void> {
   const wrong: string[] = [];
   const judge = async ({ page }: Pick<typeof guest, 'page'>, path: string, ready: string): Promise<void> => {
     for (const language of LANGUAGES) {
-      for (const theme of THEMES) {
-        await keep(page, { 'console-language': language, 'console-theme': theme });
-        const show = async (): Promise<void> => {
-          await page.goto(path);
-          await page.reload();
-          await page.locator(ready).first().waitFor();
-          await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
-        };
-        wrong.push(...(await faultsOf(page, `${path} ${language} ${theme}`, show)));
-      }
+      await keepLanguage(page, language);
+      const show = async (): Promise<void> => {
+        await page.goto(path);
+        await page.reload();
+        await page.locator(ready).first().waitFor();
+        await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
+      };
+      wrong.push(...(await faultsOf(page, `${path} ${language}`, show)));
     }
-    await keep(page, { 'console-language': 'en', 'console-theme': 'light' });
+    await keepLanguage(page, 'en');
   };
   await guest.page.goto(`${rig.consoleUrl}/login`);
   await judge(guest, `${rig.consoleUrl}/login`, 'form');
