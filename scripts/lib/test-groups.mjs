@@ -23,8 +23,11 @@ const TSC = bin('typescript-native/bin/tsc');
 /** @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }} CheckGroup */
 /** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest' }} JestGroup */
 
-/** Most files wait more than they compute: for a settle time, for a provider, for a commit. A process of one takes 200 MiB. */
-const WORKERS = [`--maxWorkers=${3 * os.availableParallelism()}`];
+/**
+ * Many files wait: for a settle time, for a provider, for a commit. With three for each processor none was done sooner (21 files: 123 s, and
+ * 119 s with two), and each waited longer for its turn.
+ */
+const WORKERS = [`--maxWorkers=${2 * os.availableParallelism()}`];
 /** Each starts a whole system, some several. */
 const WORKERS_OF_SYSTEMS = ['--maxWorkers=3'];
 
