@@ -20,9 +20,10 @@ const SUFFIX = { unit: '.spec.ts', integration: '.int-spec.ts', system: '.e2e-sp
  * @param {readonly Name[]} projects
  * @param {string[]} flags
  * @param {string} node
+ * @param {Record<string, string>} env
  * @returns {Promise<Record<Name, Counts>>}
  */
-export async function runJest(projects, flags, node = process.execPath) {
+export async function runJest(projects, flags, node = process.execPath, env = {}) {
   const name = `${projects.join('-')}${node === process.execPath ? '' : '-lts'}`;
   const report = path.join(ROOT, '.artifacts', `jest-${name}.json`);
   fs.mkdirSync(path.dirname(report), { recursive: true });
@@ -31,7 +32,7 @@ export async function runJest(projects, flags, node = process.execPath) {
   await run(node, [jest, '--json', `--outputFile=${report}`, '--selectProjects', ...projects, ...flags], {
     show: true,
     dropStdout: true,
-    env: { ...process.env, NODE_OPTIONS: jestNodeOptions() },
+    env: { ...process.env, NODE_OPTIONS: jestNodeOptions(), ...env },
   });
   if (!fs.existsSync(report)) throw new UserError('jest ended without a report.');
   const { testResults } = /** @type {{ testResults: FileResult[] }} */ (JSON.parse(fs.readFileSync(report, 'utf8')));
