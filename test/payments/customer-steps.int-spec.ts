@@ -88,6 +88,12 @@ describe('a card that the customer gives to Payme on the merchant’s page', () 
     await byPage('cards.remove', { token }, 'box:payme-key');
     const late = await fixture.pay({ provider: 'payme', token });
     await fixture.until(late.body.id, { status: 'declined', receipt: 'cancelled' });
+    // What was refused is kept as little as what was taken with.
+    const { prisma } = fixture.gateway;
+    for (const {
+      body: { id },
+    } of [early, late])
+      expect(await prisma.payment.findUnique({ where: { id } })).toMatchObject({ instrumentSealed: null });
   });
 });
 

@@ -3,7 +3,6 @@ import { instrumentOwner } from '#database';
 import { compactToIsoBasic, parseVerificationLink, truncateText } from '#fiscal-domain';
 import {
   afterCall,
-  isWithoutMoney,
   stateDuring,
   type CallOutcome,
   type FiscalLines,
@@ -25,7 +24,12 @@ import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { callbackUrl } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
 import { PaymentMetrics } from './payment-metrics.js';
-import { PaymentRepository, type ClosedCall, type PaymentChange } from './repository/payment.repository.js';
+import {
+  needsNoInstrument,
+  PaymentRepository,
+  type ClosedCall,
+  type PaymentChange,
+} from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { Failover } from './routing/failover.js';
@@ -195,7 +199,6 @@ export class CallProvider {
       Object.assign(change, { [isRefund ? 'refundDocument' : 'saleDocument']: outcome.document });
     }
     if (state === 'refunded' || isPartBack(call, facts, outcome, state)) change.refundedTiyin = refundedAfter(facts);
-    if (isWithoutMoney(state) || state === 'captured') change.forgetInstrument = true;
     return change;
   }
 
@@ -275,7 +278,7 @@ function factsAfterCall(facts: PaymentFacts, change: PaymentChange, closed: Clos
     hold_until: change.holdUntil === undefined ? facts.hold_until : change.holdUntil,
     link: change.link ?? facts.link,
     reason: change.reason === undefined ? facts.reason : change.reason,
-    instrument_sealed: change.forgetInstrument === true ? null : facts.instrument_sealed,
+    instrument_sealed: needsNoInstrument(change.state ?? facts.state) ? null : facts.instrument_sealed,
   };
 }
 

@@ -244,7 +244,7 @@ export class InboundRepository {
     const { providerRef, paymentId, evidence = null } = paid;
     const known = { ...(providerRef !== null && { providerRef }), ...(evidence !== null && { evidence }) };
     const dueAt = payment.device_id === null ? 'now' : new Date(Date.now() + RECEIPT_POLL_MS);
-    await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, dueAt, ...known });
+    await this.change(tx, payment, { state: 'captured', holdUntil: null, dueAt, ...known });
     if (payment.device_id === null) return;
     const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence });
     for (const { id } of inOrder(payment)) await releaseReceiptWithin(tx, id, { dispatchBefore: null, extraInfo });

@@ -44,6 +44,7 @@ export interface PaymentChange {
   link?: PaymentFacts['link'];
   failures?: number;
   refundedTiyin?: bigint;
+  /** It was handed to the provider before; where nothing is taken any more it goes by itself. */
   forgetInstrument?: boolean;
   /** The provider's own document of the sale; the first one that is reported stays. */
   saleDocument?: ProviderDocument;
@@ -335,6 +336,11 @@ function withoutEvidence(outcome: CallOutcome): CallOutcome {
   return outcome.kind === 'status' ? { ...outcome, evidence: null } : outcome;
 }
 
+/** Nothing is taken with a token, a phone or a code any more, whoever brought the payment there. */
+export function needsNoInstrument(state: PaymentState): boolean {
+  return state === 'captured' || isWithoutMoney(state);
+}
+
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
   const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
   if (state !== from) list.push(Prisma.sql`state_since = now()`);
@@ -356,7 +362,7 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
   if (change.dueAt !== undefined) list.push(dueAt(change.dueAt), Prisma.sql`news = news + 1`);
   if (change.rerouted !== undefined) list.push(...routed(change.rerouted));
-  if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
+  if (change.forgetInstrument === true || needsNoInstrument(state)) list.push(Prisma.sql`instrument_sealed = NULL`);
   return list;
 }
 
