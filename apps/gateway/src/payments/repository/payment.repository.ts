@@ -336,7 +336,7 @@ function withoutEvidence(outcome: CallOutcome): CallOutcome {
   return outcome.kind === 'status' ? { ...outcome, evidence: null } : outcome;
 }
 
-/** Nothing is taken with a token, a phone or a code any more, whoever brought the payment there. */
+/** Nothing is taken with a token, a phone or a code any more, by whichever way the payment came there. */
 export function needsNoInstrument(state: PaymentState): boolean {
   return state === 'captured' || isWithoutMoney(state);
 }
