@@ -207,8 +207,10 @@ test('an export of whose time receipts leave while it runs is cut off at its end
     fixture.gateway.app.get<object>(of, { strict: false }),
   ) as [SearchReceipts, ExportReceipts];
   const filter = await search.filterOf(fixture.gateway.merchantId, { created_from: '2020-06-01T00:00:00Z' });
+  const caller = { merchantId: fixture.gateway.merchantId, actor: 'cli_1', address: null, requestId: 'req_1' };
+  const asked = { caller, query: {} };
   const read = async (of: ReceiptFilter): Promise<number> =>
-    (await (await exports.open(of, 'ndjson')).toArray()).length;
+    (await (await exports.open(of, 'ndjson', asked)).toArray()).length;
   expect(await read(filter)).toBe(1);
   await expect(read({ ...filter, createdFrom: new Date(YEARS_AGO) })).rejects.toThrow(/have left for the archive/);
   await expect(read({ ...filter, createdFrom: null, externalId: EXTERNAL_ID })).rejects.toThrow(ARCHIVE);

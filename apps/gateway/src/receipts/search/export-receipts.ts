@@ -9,9 +9,11 @@ import { ReceiptUrls } from '../receipt-url.js';
 import { csvLine } from '../../goods/sheets/csv.js';
 import { TextBuffers, textStream } from '../../goods/sheets/text-buffers.js';
 import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../../goods/sheets/xlsx-writer.js';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
 import { LOGGER } from '../../tokens.js';
 import type { ReceiptFilter } from './receipt-filter.js';
-import type { ExportFormat } from './receipt-query.js';
+import type { ExportFormat, ExportQuery } from './receipt-query.js';
 import { ascendingPageStatement, expectAllHere, pageStatement, type PageEnd } from './search-receipts.js';
 import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
@@ -28,6 +30,12 @@ const BYTE_ORDER_MARK = '\uFEFF';
 const HEAD = COLUMNS.map(({ name }) => name);
 const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(HEAD));
 
+/** By whom, and in which words. */
+interface Asked {
+  caller: Caller;
+  query: ExportQuery;
+}
+
 /**
  * GET /v1/receipts/export: everything that a filter finds, oldest first, up to the newest at the beginning, in flat memory whatever its
  * size: a page is read when the one before has been taken, and shows its receipts as they are then. Whatever ends the stream ends
@@ -41,11 +49,15 @@ export class ExportReceipts implements OnModuleDestroy {
   constructor(
     private readonly reads: ListReads,
     private readonly urls: ReceiptUrls,
+    private readonly changes: AuditedChange,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** The first page is there when this resolves: what can go wrong with the query is answered as a problem. */
-  async open(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
+  /**
+   * The first page is there when this resolves: what can go wrong with the query is answered as a problem. What a person takes away stands on
+   * the merchant's trail by then: receipts name buyers. A client of the API, which may ask every minute, leaves no record.
+   */
+  async open(filter: ReceiptFilter, format: ExportFormat, asked: Asked): Promise<Readable> {
     const release = this.slots.tryTake(filter.merchantId);
     if (!release) {
       throw new Problem('too_many_requests', 'Too many exports are running; try again later.', {
@@ -54,10 +66,22 @@ export class ExportReceipts implements OnModuleDestroy {
     }
     try {
       const stream = await this.begin(filter, format);
+      if (isPerson(asked.caller)) await this.record(stream, asked);
       stream.once('close', release);
       return stream;
     } catch (error) {
       release();
+      throw error;
+    }
+  }
+
+  /** @throws Problem without a record nothing is handed out */
+  private async record(stream: Readable, { caller, query }: Asked): Promise<void> {
+    const taken = { action: 'receipts.export', targetId: caller.merchantId, before: null, after: { ...query } };
+    try {
+      await this.changes.execute(caller, () => Promise.resolve({ result: null, ...taken }));
+    } catch (error) {
+      stream.destroy();
       throw error;
     }
   }
@@ -115,6 +139,10 @@ export class ExportReceipts implements OnModuleDestroy {
         return xlsxWorkbook(await opened(pages, () => sheetOf(cells)), { head: HEAD });
     }
   }
+}
+
+function isPerson({ sessionId }: Caller): boolean {
+  return sessionId !== undefined && sessionId !== null;
 }
 
 async function openReader(

@@ -4,6 +4,8 @@ import { buffer, text } from 'node:stream/consumers';
 import pg from 'pg';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
+import { ExportReceipts } from './export-receipts.js';
+import { SearchReceipts } from './search-receipts.js';
 import { COLUMNS } from './spreadsheet-cells.js';
 import { readXlsx } from '../../goods/sheets/testing/read-xlsx.js';
 import { writeReceipt } from './testing/receipt-rows.js';
@@ -41,6 +43,27 @@ async function sessions(): Promise<number> {
      WHERE application_name = 'gateway-export' AND datname = current_database()`;
   return rows[0]!.n;
 }
+
+test('what a person takes away stands on the trail with its filter, or is not handed out; a client leaves no record', async () => {
+  const exports = fixture.app.get(ExportReceipts, { strict: false });
+  const filter = await fixture.app
+    .get(SearchReceipts, { strict: false })
+    .filterOf(fixture.merchantId, { status: 'rejected' });
+  const caller = { merchantId: fixture.merchantId, actor: 'usr_1', address: '203.0.113.9', requestId: 'req_1' };
+  const query = { status: 'rejected', format: 'ndjson' } as const;
+  const records = () => fixture.prisma.auditRecord.findMany({ where: { action: 'receipts.export' } });
+  const take = async (sessionId: string | null, actor = caller.actor): Promise<void> =>
+    void (await (await exports.open(filter, 'ndjson', { caller: { ...caller, sessionId, actor }, query })).toArray());
+  await text(await open('status=rejected'));
+  await take(null);
+  expect(await records()).toEqual([]);
+  await take('ses_1');
+  expect(await records()).toMatchObject([{ actor: 'usr_1', targetId: fixture.merchantId, after: query }]);
+  // What cannot be written down; more often than exports may run at a time.
+  for (let time = 0; time < 4; time += 1) await expect(take('ses_1', 'usr_\u0000')).rejects.toThrow(/0x00/);
+  await take(null);
+  expect(await records()).toHaveLength(1);
+});
 
 test('the same receipts in every format, oldest first, texts harmless', async () => {
   const device = newId('dev');

@@ -1,6 +1,7 @@
 import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answers } from '#runtime';
+import { callerOfRequest } from '../../audit/caller.js';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import type { Page } from '../../http/paging.js';
 import { OwnTurn, Scopes } from '../../http/scopes.js';
@@ -40,7 +41,8 @@ export class SearchController {
   ): Promise<void> {
     const { format = 'ndjson' } = query;
     const filter = await this.receipts.filterOf(client.merchantId, query);
-    const stream = request.method === 'HEAD' ? '' : await this.exports.open(filter, format);
+    const asked = { caller: callerOfRequest(request), query };
+    const stream = request.method === 'HEAD' ? '' : await this.exports.open(filter, format, asked);
     void reply.headers({
       'content-type': MEDIA_TYPES[format],
       'content-disposition': `attachment; filename="receipts.${format}"`,
