@@ -1,10 +1,11 @@
-// Promise: the metrics say how many messages are due, and no number where the database does not answer.
+// Promise: the metrics say how many messages are due, and no number where the database does not answer; neither that count nor what ends behind
+// disabled accounts reads all messages.
 import pg from 'pg';
 import { createTestDatabase, planOf, recorded, testClient, type TestDatabase } from '#database/testing';
 import { createLogger, Metrics, newId } from '#runtime';
 import { until } from '../../../../../libs/runtime/src/testing/until.js';
 import { MessageBacklog } from './message-backlog.js';
-import { MessageRepository } from './message.repository.js';
+import { MessageRepository, waitingOfDisabled } from './message.repository.js';
 
 let database: TestDatabase;
 let warnings = 0;
@@ -80,6 +81,35 @@ test('what waits for later is not read, however much of it one account has', asy
     const { wholeTables, pages } = await planOf(admin, statement);
     expect(wholeTables).not.toContain('messages');
     expect(pages).toBeLessThanOrEqual(150);
+  } finally {
+    await admin.end();
+  }
+});
+
+test('what has waited for too long behind a disabled account is found without the messages of others, or those that still wait there', async () => {
+  const admin = new pg.Client({ connectionString: database.adminUrl });
+  await admin.connect();
+  try {
+    await admin.query(
+      `INSERT INTO message_accounts (id, merchant_id, channel, provider, name, settings, credentials_sealed, disabled_at)
+       SELECT 'mac_plan_' || n, 'mer_plan_' || n, 'sms', 'eskiz', 'SMS', '{}', '', CASE WHEN n <= 3 THEN now() END
+         FROM generate_series(1, 300) AS n`,
+    );
+    // Most are over, many wait behind one disabled account, some of those for too long.
+    await admin.query(
+      `INSERT INTO messages (id, merchant_id, receipt_id, account_id, channel, source, language, address_hash, address_hint, state, due_at, finished_at)
+       SELECT 'msg_plan_' || n, 'mer_plan_' || of, 'rcp_plan_' || n, 'mac_plan_' || of, 'sms', 'api', 'uz', '', '',
+              (CASE WHEN n % 3 = 0 THEN 'pending' ELSE 'sent' END)::message_state, now() - n * interval '1 minute',
+              CASE WHEN n % 3 <> 0 THEN now() END
+         FROM generate_series(1, 44000) AS n, LATERAL (SELECT CASE WHEN n % 3 = 0 THEN 1 ELSE n % 300 + 1 END AS of) AS one`,
+    );
+    await admin.query('VACUUM ANALYZE messages, message_accounts');
+    const statement = waitingOfDisabled(30, 500);
+    await planOf(admin, statement);
+    const { wholeTables, largest, pages } = await planOf(admin, statement);
+    expect(wholeTables).not.toContain('messages');
+    expect(largest).toBeLessThanOrEqual(500);
+    expect(pages).toBeLessThanOrEqual(1_500);
   } finally {
     await admin.end();
   }

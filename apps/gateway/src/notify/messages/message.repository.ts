@@ -226,6 +226,38 @@ export class MessageRepository {
   }
 
   /**
+   * Ends what has been due for longer than `days` behind an account that is disabled: nothing else would, and its buyer wants no receipt of so
+   * long ago. By the index of what is due; what another writer holds is left for the next time.
+   * @returns how many there were
+   */
+  async endWaitingOfDisabled(days: number, limit: number): Promise<number> {
+    return this.prisma.$transaction(async (tx) => {
+      const waiting = await tx.$queryRaw<{ id: string; state: string }[]>(waitingOfDisabled(days, limit));
+      if (waiting.length === 0) return 0;
+      const ends = waiting.map(({ id, state }) => {
+        const reason = state === 'pending' ? 'gave_up' : 'unclear';
+        return { ...changeRow({ ...NO_CHANGE_BESIDE, state: 'failed', reason }), id };
+      });
+      await tx.$executeRaw`
+        WITH ended AS (
+          SELECT * FROM json_to_recordset(${JSON.stringify(ends)}::json) AS e(
+                 id text, state message_state, reason text, delay_seconds float8, provider_ref text, provider_word text, parts int2,
+                 cost_tiyin int8, is_open boolean, event_id text, event_type text)
+        ),
+        moved AS (
+          UPDATE messages m SET ${CHANGED} FROM ended e WHERE m.id = e.id
+          RETURNING m.id, m.merchant_id, m.receipt_id, m.channel, m.source, e.reason, e.event_id, e.event_type
+        ),
+        tried AS (
+          UPDATE message_attempts t SET duration_ms = 0, outcome = 'interrupted'
+            FROM ended e WHERE t.message_id = e.id AND t.outcome IS NULL
+        )
+        ${ANNOUNCED}`;
+      return waiting.length;
+    });
+  }
+
+  /**
    * Releases an account and says when it is due next, as that of a webhook (delivery.repository.ts).
    * @param blockMs for how long nothing is sent there, whatever is due
    */
@@ -251,6 +283,16 @@ export class MessageRepository {
                                     AND m.state = ANY (ARRAY['pending', 'sending', 'unclear']::message_state[])) END
        WHERE id = ${account.id} AND lease_until = ${account.lease_until}::timestamptz`;
   }
+}
+
+/** A try that is under way is due when its lease is over, and so not among them. */
+export function waitingOfDisabled(days: number, limit: number): Prisma.Sql {
+  return Prisma.sql`
+    SELECT m.id, m.state::text FROM message_accounts a JOIN messages m ON m.account_id = a.id
+     WHERE a.disabled_at IS NOT NULL AND a.deleted_at IS NULL
+       AND m.state = ANY (ARRAY['pending', 'sending', 'unclear']::message_state[])
+       AND m.due_at < now() - make_interval(days => ${days}::int4)
+     LIMIT ${limit} FOR UPDATE OF m SKIP LOCKED`;
 }
 
 /** What a row `e` of `changeRow` makes of its message. */
