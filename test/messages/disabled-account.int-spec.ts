@@ -1,7 +1,7 @@
-// Promise: what waits for an account that stays disabled comes to an end, so that no address of its buyers is kept without end.
+// Promise: an account that is disabled keeps no address of a buyer: why it is, says none, and what waits for it comes to an end.
 import { ClearMessages } from '../../apps/gateway/src/notify/messages/clear-messages.js';
 import { untilTrue } from '../../libs/runtime/src/testing/until.js';
-import { bySms } from './buyers-and-accounts.js';
+import { anAddress, byMail, bySms } from './buyers-and-accounts.js';
 import { MessagesRig } from './messages-rig.js';
 
 let rig: MessagesRig;
@@ -79,4 +79,23 @@ test('of an account that is enabled nothing ends, however long it was away', asy
   await rig.prisma.$executeRaw`UPDATE messages SET due_at = now() - interval '400 days' WHERE receipt_id = ${id}`;
   await clear();
   expect(await rig.messagesOf(id)).toMatchObject([{ reason: null }]);
+});
+
+test('a mail server that names the buyer as it refuses the account: neither the account nor its event nor the trail repeats the address', async () => {
+  const mail = await rig.mailServer();
+  const account = await rig.mailAccount(mail);
+  mail.faults = ['not_logged_in'];
+  const address = anAddress();
+  await rig.sold(byMail(address));
+  const shown = async (): Promise<Record<string, unknown>> =>
+    (await rig.ask('GET', `/v1/message-accounts/${account}`)).body;
+  await untilTrue(async () => (await shown())['enabled'] === false);
+  const reason = '530 5.7.1: 530 5.7.1 <[address]>: not authenticated';
+  expect((await shown())['disabled_reason']).toBe(reason);
+  expect(await rig.events('message.account_disabled')).toMatchObject([{ message_account_id: account, reason }]);
+  const [kept] = await rig.prisma.$queryRaw<{ text: string }[]>`
+    SELECT concat((SELECT jsonb_agg(e) FROM events e WHERE type LIKE 'message.%'), (SELECT jsonb_agg(r) FROM audit_records r),
+                  (SELECT jsonb_agg(c) FROM message_accounts c)) AS text`;
+  expect(kept!.text).toContain(reason);
+  expect(kept!.text).not.toContain(address);
 });

@@ -7,6 +7,7 @@ export type MailFault =
   | 'greylist'
   | 'unknown_mailbox'
   | 'policy'
+  | 'not_logged_in'
   | 'sender_refused'
   | 'cut_at_once'
   | 'cut_at_rcpt'
@@ -95,6 +96,7 @@ export class MailServer {
     if (fault === 'unknown_mailbox' || this.unknown.has(address)) {
       return done(refusal(550, `5.1.1 <${address}>: Recipient address rejected: User unknown`));
     }
+    if (fault === 'not_logged_in') return done(refusal(530, `5.7.1 <${address}>: not authenticated`));
     if (fault === 'policy') return done(refusal(550, '5.7.1 Message refused by policy'));
     return done();
   }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { isTestId, truncateText } from '#fiscal-domain';
-import type { MessageSender, SendOutcome } from '#messages';
+import { withoutAddresses, type MessageSender, type SendOutcome } from '#messages';
 import { inSpan, readTraceParent, systemClock, withTrace, type Logger, type SpanOptions } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { pauseMs } from '../webhooks/delivery-schedule.js';
@@ -243,8 +243,10 @@ function spanOf({ id, receipt_id: receiptId, channel }: DueMessage): SpanOptions
 
 /** Failures of the way there concern the account; what a provider says of one message does not. */
 function note(turn: Turn, outcome: SendOutcome): void {
-  if (outcome.kind === 'account_refused') turn.refusal = truncateText(`${outcome.code}: ${outcome.detail}`, 300);
-  else if (outcome.kind === 'sent') {
+  if (outcome.kind === 'account_refused') {
+    // It stands on the account, in an event and on the trail, which has no end; a mail server may name the buyer as it refuses the sender.
+    turn.refusal = truncateText(withoutAddresses(`${outcome.code}: ${outcome.detail}`), 300);
+  } else if (outcome.kind === 'sent') {
     turn.succeeded += 1;
     turn.failuresInARow = 0;
   } else if (outcome.kind === 'unclear' || (outcome.kind === 'not_now' && !isOfTheMessage(outcome.code))) {
