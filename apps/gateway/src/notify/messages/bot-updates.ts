@@ -98,7 +98,7 @@ export class BotUpdates {
     return withButton(words, () => [...lines, words.offer].join('\n\n'));
   }
 
-  /** Coming back is consent. Nothing is kept of a chat without a phone: anyone may open one. @returns whether a phone has been proven here */
+  /** Coming back is consent. A chat without a phone gets no row of its own: anyone may open one. @returns whether a phone has been proven here */
   private begin({ account, chatHash, language }: Conversation): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
       await endSuppression(tx, account.merchantId, chatHash);
