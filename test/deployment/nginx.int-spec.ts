@@ -1,4 +1,4 @@
-// Promise: the proxy of ops/nginx.conf, as it stands there, hands on one true address, passes no caller without mTLS, and ends slow callers.
+// Promise: the proxy of ops/nginx.conf, as it stands there, hands on one true address, passes no caller without mTLS, ends slow callers, and logs no token of a link.
 import 'reflect-metadata';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -66,6 +66,7 @@ class Proxy {
     private readonly workshop: Workshop,
     private readonly process: ChildProcess,
     readonly port: number,
+    private readonly logFile: string,
   ) {}
 
   static async start(
@@ -75,6 +76,7 @@ class Proxy {
   ): Promise<Proxy> {
     const port = await freePorts(1);
     const folder = workshop.file(`nginx-${String(port)}`);
+    const log = join(folder, 'access.log');
     mkdirSync(folder);
     const text = replaced(readFileSync(CONFIGURATION, 'utf8'), [
       ['127.0.0.1:8080', `127.0.0.1:${String(upstream.gateway)}`],
@@ -82,6 +84,7 @@ class Proxy {
       ['listen 443 ssl http2', `listen 127.0.0.1:${String(port)} ssl http2`],
       ['/etc/nginx/tls/gateway.crt', workshop.file('server.crt')],
       ['/etc/nginx/tls/gateway.key', workshop.file('server.key')],
+      ['/var/log/nginx/fiscal-gateway.log', log],
       ['client_header_timeout 10s', 'client_header_timeout 1s'],
       ['client_body_timeout 30s', 'client_body_timeout 1s'],
       ...(mtls
@@ -96,11 +99,11 @@ class Proxy {
     ]);
     const bodies = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((of) => `${of}_temp_path ${folder}/${of};`);
     const main = `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log; events {}\n`;
-    writeFileSync(join(folder, 'nginx.conf'), `${main}http { access_log off; ${bodies.join(' ')}\n${text}\n}\n`);
+    writeFileSync(join(folder, 'nginx.conf'), `${main}http { access_log ${log}; ${bodies.join(' ')}\n${text}\n}\n`);
     const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], {
       stdio: 'ignore',
     });
-    const proxy = new Proxy(workshop, child, port);
+    const proxy = new Proxy(workshop, child, port, log);
     await until(
       'nginx answers',
       () => {
@@ -120,6 +123,10 @@ class Proxy {
     const ended = new Promise((resolve) => this.process.once('exit', resolve));
     this.process.kill('SIGTERM');
     await ended;
+  }
+
+  log(): string {
+    return readFileSync(this.logFile, 'utf8');
   }
 
   ask(path: string, { method = 'GET', headers = {}, body = '', client }: Question = {}): Promise<Answer> {
@@ -250,6 +257,29 @@ async function startEcho(): Promise<{ server: Server; port: number; close: () =>
     expect(await echoing.trickle(hello('/link'))).toMatch(/^HTTP\/1\.1 101 /);
     expect((await proxy.ask('/metrics')).status).toBe(404);
     expect((await proxy.ask('/readyz')).status).toBe(404);
+  });
+
+  test('the log names what was asked for, and no token of a link, however it is written', async () => {
+    const token = '01kz0123456789abcdefghjkmn.0123456789abcdefghjkmnpqrs';
+    const paths = [
+      ...[`/r/${token}`, `/R/${token}?lang=uz`, `/%72/${token}`, `//r/./${token}/messages`, `/v1/../r/${token}`],
+      ...[`/m/${token}`, `/u/${token}`, `/u/${encodeURIComponent(token).replace('.', '%2e')}`],
+      ...[`/auth/oidc/callback?state=x&code=${token}`, `/AUTH/oidc/callback/?code=${token}`],
+    ];
+    for (const path of paths)
+      await echoing.ask(path, { headers: { referer: `https://gateway.example.uz/r/${token}` } });
+    await echoing.ask('/v1/receipts/rcp_1/timeline?limit=5');
+    const log = await until(
+      'the last line is written',
+      () => echoing.log(),
+      (text) => text.includes('/v1/receipts/rcp_1/timeline'),
+    );
+    expect(log).not.toMatch(/0123456789abcdefghjkmn/i);
+    const asked = log.split('\n').flatMap((line) => /"GET (\S+) HTTP\/1\.1" 200 /.exec(line)?.[1] ?? []);
+    expect(asked.slice(-paths.length - 1)).toEqual([
+      ...['/r/-', '/R/-', '/r/-', '/r/-', '/r/-', '/m/-', '/u/-', '/u/-'],
+      ...['/auth/oidc/callback', '/AUTH/oidc/callback/', '/v1/receipts/rcp_1/timeline'],
+    ]);
   });
 
   test('problem documents of the gateway reach the caller', async () => {
