@@ -211,13 +211,18 @@ export class SessionRepository {
     return ended === 1;
   }
 
-  /** A month late: what was open is part of what an inquiry asks for. @returns how many rows were deleted */
+  /**
+   * A month late: what was open is part of what an inquiry asks for. Who was invited, by whom and to what stays on the trail.
+   * @returns how many rows were deleted
+   */
   async sweep(): Promise<number> {
     const sessions = await this.prisma.$executeRaw`
       DELETE FROM user_sessions WHERE expires_at < now() - interval '30 days'`;
     const challenges = await this.prisma.$executeRaw`
       DELETE FROM used_challenges WHERE expires_at < now() - interval '1 hour'`;
-    return sessions + challenges;
+    const invitations = await this.prisma.$executeRaw`
+      DELETE FROM invitations WHERE least(used_at, revoked_at, expires_at) < now() - interval '30 days'`;
+    return sessions + challenges + invitations;
   }
 
   /** @returns false: the challenge was answered before */

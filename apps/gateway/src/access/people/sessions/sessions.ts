@@ -25,7 +25,7 @@ export class Sessions extends PeriodicProvider {
   ) {
     super(
       {
-        ...{ name: 'sweeping ended sessions', everyMs: SWEEP_MS, startsAfterMs: SWEEP_MS },
+        ...{ name: 'sweeping ended sessions and invitations', everyMs: SWEEP_MS, startsAfterMs: SWEEP_MS },
         run: () => repository.sweep(),
       },
       logger,

@@ -5,6 +5,7 @@ import { newId } from '#runtime';
 import { totpAt } from '../credentials/totp.js';
 import { Invitations } from '../invitations/invitations.js';
 import { codesOf, msUntil, PASSWORD, PeopleRig, type Browser } from '../testing/people-rig.js';
+import { SessionRepository } from '../sessions/session.repository.js';
 import { Users } from './users.js';
 
 let rig: PeopleRig;
@@ -373,4 +374,25 @@ describe('four eyes', () => {
       await rig.prisma.$executeRaw`UPDATE provider_accounts SET disabled_at = now() WHERE id = ${made.body?.id ?? ''}`;
     }
   });
+});
+
+test('an invitation is kept a month after it was used, was withdrawn or has expired, and its address no longer', async () => {
+  const caller = { merchantId, actor: owner.userId, address: null, requestId: newId('req') };
+  const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000);
+  const made = async (column: 'usedAt' | 'revokedAt' | 'expiresAt', daysAgo: number): Promise<string> => {
+    const email = `${column.toLowerCase()}-${daysAgo}@shop.uz`;
+    const { id } = await rig.app.get(Invitations).create(caller, { email, roles: ['support'], merchantId });
+    // One that was used or withdrawn would have stayed open for years.
+    const data = { expiresAt: inDays(2_000), [column]: inDays(-daysAgo) };
+    await rig.prisma.invitation.update({ where: { id }, data });
+    return id;
+  };
+  const [gone, kept]: [string[], string[]] = [[], [await made('expiresAt', -1)]];
+  for (const column of ['usedAt', 'revokedAt', 'expiresAt'] as const) {
+    gone.push(await made(column, 31));
+    kept.push(await made(column, 29));
+  }
+  await rig.app.get(SessionRepository).sweep();
+  const rows = await rig.prisma.invitation.findMany({ where: { id: { in: [...gone, ...kept] } } });
+  expect(rows.map(({ id }) => id).sort()).toEqual(kept.sort());
 });
