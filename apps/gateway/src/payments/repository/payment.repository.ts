@@ -331,7 +331,7 @@ export class PaymentRepository {
   }
 }
 
-/** The customer's phone and the card's number at its bank stand on the payment alone, for its receipt. */
+/** The customer's phone and the card's number at its bank stand on the payment and on its receipt (`extra_info`), and not on each call. */
 function withoutEvidence(outcome: CallOutcome): CallOutcome {
   return outcome.kind === 'status' ? { ...outcome, evidence: null } : outcome;
 }
