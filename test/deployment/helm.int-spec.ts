@@ -9,7 +9,7 @@ import type { Manifest, Rendered } from '../../scripts/lib/helm.mjs';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
 import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
 import { manifestFaults } from './helm/manifest-faults.js';
-import { allContainers, environmentOf, podOf } from './helm/pods.js';
+import { allContainers, environmentOf, podOf, type PodSpec } from './helm/pods.js';
 import { every, installed, only, rendersAll, testRendered, upgraded } from './helm/rendered.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -237,6 +237,37 @@ testRendered('the database is migrated before an upgrade, and where no job can r
   ]);
   expect(jobsOf(next!)[0]?.metadata.annotations).toMatchObject(before);
   expect([initsOf(none!), jobsOf(none!)]).toEqual([0, []]);
+});
+
+testRendered('as a hook of Argo CD the migration comes after all that its pod needs, and before the programs', () => {
+  const database = { mode: 'cloudnativepg', cloudnativepg: {} };
+  const [rendered, byHelm] = renderChart([
+    { values: valuesWith({ database, migration: { mode: 'job', hook: 'argocd' } }) },
+    { values: valuesWith({ database, migration: { mode: 'job' } }) },
+  ]);
+  const WAVE = 'argocd.argoproj.io/sync-wave';
+  const waveOf = ({ metadata }: Manifest): number => Number(metadata.annotations?.[WAVE] ?? 0);
+  const job = rendered!.manifests.find(({ kind }) => kind === 'Job')!;
+  const { labels } = (job['spec'] as { template: { metadata: { labels: Record<string, string> } } }).template.metadata;
+  const { serviceAccountName, volumes } = podOf(job) as PodSpec & { serviceAccountName: string };
+  const cluster = rendered!.manifests.find(({ kind }) => kind === 'Cluster')!;
+  // The operator makes both from the cluster.
+  const made = ['app', 'ca'].map((name) => `${cluster.metadata.name}-${name}`);
+  const wants = JSON.stringify([volumes, podOf(job)!.containers]);
+  for (const secret of made) expect(wants).toContain(`"${secret}"`);
+  const isNeeded = ({ kind, metadata, spec }: Manifest): boolean => {
+    if (kind === 'ServiceAccount') return metadata.name === serviceAccountName;
+    if (kind !== 'NetworkPolicy') return kind === 'Cluster';
+    const { podSelector } = spec as { podSelector: { matchLabels: Record<string, string> } };
+    return Object.entries(podSelector.matchLabels).every(([key, value]) => labels[key] === value);
+  };
+  const needed = rendered!.manifests.filter(isNeeded);
+  expect(needed.map(({ kind }) => kind).sort()).toEqual(['Cluster', 'NetworkPolicy', 'ServiceAccount']);
+  const late = needed.filter((each) => waveOf(each) >= waveOf(job));
+  expect(late.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
+  const programs = rendered!.manifests.filter((each) => ['Deployment', 'StatefulSet'].includes(each.kind));
+  expect(programs.filter((each) => waveOf(each) <= waveOf(job))).toEqual([]);
+  expect(JSON.stringify(byHelm!.manifests)).not.toContain('argocd.argoproj.io');
 });
 
 interface IngressSpec {

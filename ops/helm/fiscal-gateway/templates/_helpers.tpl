@@ -28,6 +28,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- default (include "fg.fullname" .) .Values.serviceAccount.name }}
 {{- end }}
 
+{{/* Annotations of what the migration's pod needs: where it is a hook of Argo CD, there before its wave (-1). */}}
+{{- define "fg.beforeMigration" -}}
+{{- if eq .Values.migration.hook "argocd" -}}
+argocd.argoproj.io/sync-wave: '-2'
+{{- end }}
+{{- end }}
+
 {{- define "fg.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}
