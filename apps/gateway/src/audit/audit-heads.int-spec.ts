@@ -104,6 +104,15 @@ test('each head once, in the log and in the file, again only when it has moved',
   ]);
 });
 
+test.each(['warn', 'error'] as const)('the log has each head with LOG_LEVEL=%s too', async (level) => {
+  const merchantId = await createMerchant(1);
+  const logger = createLogger('test', level, { write: (line) => void log.push(line) });
+  expect(await new AuditHeads(prisma, { AUDIT_HEAD_FILE: undefined }, logger).publish()).toBe(1);
+  expect(log.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ msg: 'audit head', level: 'info', merchant_id: merchantId, sequence: '1' }),
+  ]);
+});
+
 test('a cut end, one that has grown again, and a trail that is gone with its merchant', async () => {
   const [cut, grown, gone] = [await createMerchant(5), await createMerchant(5), await createMerchant(2)];
   await heads.publish();

@@ -32,12 +32,16 @@ export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShut
   private readonly published = new Map<string, string>();
   private readonly stopping = new AbortController();
   private running: Promise<void> | null = null;
+  /** A head is evidence, no message: whatever LOG_LEVEL leaves out, the log has it. */
+  private readonly evidence: Logger;
 
   constructor(
     private readonly prisma: PrismaService,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'AUDIT_HEAD_FILE'>,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.evidence = logger.child({}, { level: 'info' });
+  }
 
   onApplicationBootstrap(): void {
     this.running = this.run();
@@ -66,7 +70,7 @@ export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShut
     const { AUDIT_HEAD_FILE: file } = this.settings;
     if (file !== undefined) await appendFile(file, heads.map((head) => `${JSON.stringify(head)}\n`).join(''));
     for (const head of heads) {
-      this.logger.info({ ...head }, 'audit head');
+      this.evidence.info({ ...head }, 'audit head');
       this.published.set(head.merchant_id, head.hash);
     }
   }
