@@ -119,11 +119,11 @@ export function observeReads(
     { name: 'replica_not_read', help: '1 = a replica is set, and the primary is read in its place', together: 'max' },
     (gauge) => gauge.set(watch === undefined || watch.isFresh ? 0 : 1),
   );
-  metrics.gauge(
+  metrics.total(
     { name: 'replica_reads', help: 'Reads that may go to a replica, since the start', labels: ['reads', 'source'] },
-    (gauge) => {
+    (counter) => {
       for (const [reads, { reads: counts }] of Object.entries(kinds))
-        for (const [source, count] of Object.entries(counts)) gauge.set({ reads, source }, count);
+        for (const [source, count] of Object.entries(counts)) counter.inc({ reads, source }, count);
     },
   );
 }

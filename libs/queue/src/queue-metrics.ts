@@ -2,11 +2,12 @@ import type { LaneBell } from './lane-bell.js';
 import type { QueueCounters } from './queue-trouble.js';
 
 /** What the queue needs of a metrics registry; `Metrics` of #runtime fits. */
-export interface GaugeSink {
+export interface MetricsSink {
   gauge(
     text: { name: string; help: string; together?: 'sum' | 'min' },
     collect: (gauge: { set(value: number): void }) => void,
   ): unknown;
+  total(text: { name: string; help: string }, collect: (counter: { inc(value: number): void }) => void): unknown;
 }
 
 const HELP: Readonly<Record<keyof QueueCounters, string>> = {
@@ -19,11 +20,11 @@ const HELP: Readonly<Record<keyof QueueCounters, string>> = {
   errors: 'Connection errors and failed checks of the queue; rises while it is away',
 };
 
-/** Counters of bell and listener as gauges, read at each scrape, and whether the bell is up. */
-export function observeQueue(sink: GaugeSink, counters: QueueCounters, bell: LaneBell): void {
+/** Counters of bell and listener, read at each scrape, and whether the bell is up. */
+export function observeQueue(sink: MetricsSink, counters: QueueCounters, bell: LaneBell): void {
   for (const [key, help] of Object.entries(HELP) as [keyof QueueCounters, string][]) {
     const name = `lane_queue_${key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
-    sink.gauge({ name, help }, (gauge) => gauge.set(counters[key]));
+    sink.total({ name, help }, (counter) => counter.inc(counters[key]));
   }
   sink.gauge({ name: 'lane_queue_up', help: '1 while the queue answers', together: 'min' }, (gauge) =>
     gauge.set(bell.state === 'up' ? 1 : 0),

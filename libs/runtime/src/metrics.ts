@@ -86,6 +86,23 @@ export class Metrics {
     return new Counter({ name, help, labelNames: labels, registers: [this.registry] });
   }
 
+  /**
+   * A counter of what the program counts itself; a gauge would not say that it only grows (workers/worker-counts.ts).
+   * @param collect called at each scrape with the counter at nothing, to add what was counted so far
+   */
+  total<Label extends string = never>(
+    { name, help, labels = [] }: MetricText<Label>,
+    collect: (counter: Counter<Label>) => void,
+  ): Counter<Label> {
+    return new Counter<Label>({
+      ...{ name, help, labelNames: labels, registers: [this.registry] },
+      collect(this: Counter<Label>) {
+        this.reset();
+        collect(this);
+      },
+    });
+  }
+
   /** @param collect called at each scrape, to set the gauge from the present state */
   gauge<Label extends string = never>(
     { name, help, labels = [], together = 'sum' }: MetricText<Label>,

@@ -22,7 +22,7 @@ interface Parts {
   wakes: LaneWakes;
 }
 
-/** Gauges of the lanes, read at each scrape. */
+/** How the lanes stand, read at each scrape. */
 export function observeLanes(metrics: Metrics, { runner, sweeper, wakes }: Parts): void {
   metrics.gauge({ name: 'relay_free_places', help: 'Lanes that this relay could take up now' }, (gauge) =>
     gauge.set(runner.freePlaces),
@@ -33,20 +33,20 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, wakes }: Parts
   metrics.gauge({ name: 'relay_lanes_waiting', help: 'Lanes that wait for one of this relay’s places' }, (gauge) =>
     gauge.set(runner.lanesWaiting),
   );
-  metrics.gauge(
+  metrics.total(
     {
       name: 'relay_lanes_swept',
       help: 'Lanes found by the sweeper since start; rises while the queue is deaf or away',
     },
-    (gauge) => gauge.set(sweeper.found),
+    (counter) => counter.inc(sweeper.found),
   );
   metrics.gauge(
     { name: 'relay_lanes_followed', help: 'Lanes polled often because their wake-ups were lost just now' },
     (gauge) => gauge.set(sweeper.followed.size),
   );
-  metrics.gauge(
+  metrics.total(
     { name: 'relay_lanes_woken', help: 'Lanes woken by notice instead of the queue since start' },
-    (gauge) => gauge.set(wakes.notices.woken),
+    (counter) => counter.inc(wakes.notices.woken),
   );
   metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue', together: 'min' }, (gauge) =>
     gauge.set(wakes.queue.state === 'listening' ? 1 : 0),

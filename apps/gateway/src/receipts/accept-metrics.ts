@@ -46,25 +46,26 @@ export function observeAccepting(metrics: Metrics, receipts: AcceptReceipts): vo
     },
     (gauge) => gauge.set(receipts.isWriteRefused ? 1 : 0),
   );
-  metrics.gauge(
+  metrics.total(
     {
       name: 'accept_refused_receipts',
       help: 'Receipts refused because too many waited, left out because their callers had gone, or answered as unclear',
       labels: ['why'],
     },
-    (gauge) => {
-      for (const [why, count] of Object.entries(receipts.counts)) gauge.set({ why }, count);
+    (counter) => {
+      for (const [why, count] of Object.entries(receipts.counts)) counter.inc({ why }, count);
     },
   );
 }
 
 /** How lanes are woken beside the queue. */
 export function observeWakes(metrics: Metrics, wakes: WakeLanes): void {
-  metrics.gauge({ name: 'lane_wakes_sent', help: 'Lanes woken by notice instead of the queue since start' }, (gauge) =>
-    gauge.set(wakes.sent),
+  metrics.total(
+    { name: 'lane_wakes_sent', help: 'Lanes woken by notice instead of the queue since start' },
+    (counter) => counter.inc(wakes.sent),
   );
-  metrics.gauge(
+  metrics.total(
     { name: 'lane_wakes_unanswered', help: 'Of these, rung in the queue because no relay answered in time' },
-    (gauge) => gauge.set(wakes.unanswered),
+    (counter) => counter.inc(wakes.unanswered),
   );
 }

@@ -7,13 +7,14 @@ import { serveMetrics, type METRICS_SETTINGS } from '../metrics-server.js';
 import type { Settings } from '../settings.js';
 import { STOP_GRACE_MS, stopOnSignals } from '../shutdown.js';
 import { workerArgument } from './worker.js';
+import { isGauge, WorkerCounts } from './worker-counts.js';
 import { isWorkerMessage, type WorkerMessage } from './worker-messages.js';
 
 /** Between the death of a worker and the next one in its place; doubled with each that lived only for a short while. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 const LIVED_LONG_MS = 60_000;
-/** A worker that does not answer within this time is left out of a scrape. */
+/** Of a worker that does not answer within this time a scrape has what it counted before, and no gauges. */
 const READ_TIMEOUT_MS = 5_000;
 /** For the workers, which end themselves by their own deadline. */
 const MORE_GRACE_MS = 2_000;
@@ -60,6 +61,7 @@ class Supervisor {
   /** Before the first one listens, a worker that ends by itself has said what is wrong with the settings. */
   private hasListened = false;
   private lastId = 0;
+  private readonly counts = new WorkerCounts();
   private reading: Promise<MetricsText> | null = null;
 
   constructor(
@@ -105,9 +107,10 @@ class Supervisor {
   }
 
   private async addUp(): Promise<MetricsText> {
-    const parts = await Promise.all(this.running.map((worker) => this.readOne(worker)));
+    const answers = await Promise.all(this.running.map((worker) => this.readOne(worker)));
     const own = await this.metrics.registry.getMetricsAsJSON();
-    return readRegistry(AggregatorRegistry.aggregate([...parts.flatMap((part) => (part ? [part] : [])), own]));
+    const gauges = answers.map((answer) => answer?.filter(isGauge) ?? []);
+    return readRegistry(AggregatorRegistry.aggregate([...gauges, ...(await this.counts.parts()), own]));
   }
 
   private fork(place: Place): void {
@@ -121,7 +124,10 @@ class Supervisor {
     worker.on('error', (error) =>
       this.logger.warn({ err: error, worker: place.index }, 'a worker could not be reached'),
     );
-    worker.once('exit', (code: number | null, signal: string | null) => this.ended(place, code, signal));
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      this.counts.end(worker.id);
+      this.ended(place, code, signal);
+    });
   }
 
   private ended(place: Place, code: number | null, signal: string | null): void {
@@ -158,7 +164,10 @@ class Supervisor {
       };
       const onMessage = (message: unknown): void => {
         if (!isWorkerMessage(message) || message.id !== id) return;
-        if (message.fiscal === 'own') end(message.metrics);
+        if (message.fiscal === 'own') {
+          this.counts.keep(worker.id, message.metrics);
+          end(message.metrics);
+        }
         if (message.fiscal !== 'failed') return;
         this.logger.warn({ reason: message.reason }, 'the metrics of a worker were not read');
         end(null);
