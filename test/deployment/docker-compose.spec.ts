@@ -12,6 +12,8 @@ import { readComposeFile } from './compose-file.js';
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHART = join(ROOT, 'ops', 'helm', 'fiscal-gateway');
 const compose = readComposeFile();
+/** At most, of each worker of gateway and relay (docs/adr/0055-pools-by-purpose.md). */
+const CONNECTIONS_OF_PROGRAM = 31;
 const ours = Object.entries(compose.services).filter(([, service]) => service.build !== undefined);
 
 test('matches the Compose specification', () => {
@@ -98,6 +100,17 @@ test('a worker for each of 64 processors finds threads within the limit of its c
   const threadsOfNode = 16;
   for (const name of ['gateway', 'device-relay'])
     expect([name, (compose.services[name]?.pids_limit ?? 0) >= 64 * threadsOfNode]).toEqual([name, true]);
+});
+
+test('PostgreSQL takes as many connections as .env says, each a process of its container', () => {
+  const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
+  for (const { services } of [compose, readComposeFile('docker-compose.tls.yml')]) {
+    const command = services['postgres']?.command ?? [];
+    const shown = /^# POSTGRES_CONNECTIONS=(\d+)$/m.exec(example)?.[1];
+    expect(command).toContain(`max_connections=\${POSTGRES_CONNECTIONS:-${shown ?? ''}}`);
+  }
+  // Of a gateway and a relay with a worker for each of 64 processors.
+  expect(compose.services['postgres']?.pids_limit).toBeGreaterThanOrEqual(2 * 64 * CONNECTIONS_OF_PROGRAM);
 });
 
 test('with TLS both servers do what they do without it', () => {

@@ -270,6 +270,21 @@ testRendered('as a hook of Argo CD the migration comes after all that its pod ne
   expect(JSON.stringify(byHelm!.manifests)).not.toContain('argocd.argoproj.io');
 });
 
+testRendered('a cluster of this chart that takes fewer connections than its programs open is refused', () => {
+  const render = (values: object): (() => Rendered[]) => {
+    const { database = {}, ...others } = values as { database?: object };
+    return () => renderChart([{ values: valuesWith({ ...others, database: { mode: 'cloudnativepg', ...database } }) }]);
+  };
+  const scaled = { gateway: { autoscaling: { enabled: true } }, relay: { keda: { enabled: true } } };
+  expect(render({})).not.toThrow();
+  expect(render(scaled)).toThrow('max_connections is 300: 21 gateways and relays open up to 661');
+  const takes = (count: number): object => ({ cloudnativepg: { parameters: { max_connections: String(count) } } });
+  expect(render({ ...scaled, database: takes(660) })).toThrow('661');
+  expect(render({ ...scaled, database: takes(661) })).not.toThrow();
+  expect(render({ ...scaled, database: { pooler: { existingSecret: 'pooler' } } })).not.toThrow();
+  expect(render({ relay: { replicas: 7 } })).toThrow('10 gateways and relays open up to 320');
+});
+
 interface IngressSpec {
   rules: { host: string; http: { paths: { path: string; backend: { service: { name: string } } }[] } }[];
 }

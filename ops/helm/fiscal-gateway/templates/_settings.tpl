@@ -2,6 +2,25 @@
 {{ include "fg.fullname" . }}-db
 {{- end }}
 
+{{/*
+The cluster of this chart takes what its programs may open: 31 connections each (docs/scale.md), one gateway more while they are rolled, and
+10 for migrations, commands and the operator. Too few would be found out under load alone.
+*/}}
+{{- define "fg.checkConnections" -}}
+{{- if not .Values.database.pooler.existingSecret }}
+{{- $gateways := .Values.gateway.replicas }}
+{{- with .Values.gateway.autoscaling }}{{ if .enabled }}{{ $gateways = .maxReplicas }}{{ end }}{{ end }}
+{{- $relays := .Values.relay.replicas }}
+{{- with .Values.relay.keda }}{{ if .enabled }}{{ $relays = .maxReplicas }}{{ end }}{{ end }}
+{{- $programs := add $gateways 1 $relays }}
+{{- $needed := add (mul $programs 31) 10 }}
+{{- $given := int (default 100 .Values.database.cloudnativepg.parameters.max_connections) }}
+{{- if gt (int $needed) $given }}
+{{- fail (printf "database.cloudnativepg.parameters.max_connections is %d: %d gateways and relays open up to %d. Raise it, or set database.pooler (docs/scale.md)." $given (int $programs) (int $needed)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "fg.cnpgUrl" -}}
 {{- $host := printf "%s-rw" (include "fg.databaseName" .root) -}}
 postgresql://{{ .user }}:$({{ .password }})@{{ $host }}:5432/fiscal?sslmode=verify-full&sslrootcert=/tls/database/ca.crt
