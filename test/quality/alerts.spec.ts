@@ -87,12 +87,22 @@ test('promtool accepts the configuration of the observe profile', () => {
   const local = { ...config, rule_files: config.rule_files.map((file) => join(RULES, basename(file))) };
   writeFileSync(join(folder, 'prometheus.yml'), stringify(local));
   writeFileSync(join(folder, 'broken.yml'), stringify({ ...local, scrape_configs: [{ job: 'no name' }] }));
-  const [good, broken] = ['prometheus.yml', 'broken.yml'].map((file) =>
+  // What the page says to add, so that alerts reach a person.
+  const page = readFileSync(join(ROOT, 'docs', 'observe.md'), 'utf8');
+  const added = parse(/^```yaml\n(alerting:[\s\S]*?)^```/m.exec(page)?.[1] ?? '') as object | null;
+  expect([added, Object.keys(config)]).toEqual([
+    { alerting: { alertmanagers: [{ static_configs: [{ targets: [expect.any(String)] }] }] } },
+    expect.not.arrayContaining(['alerting']),
+  ]);
+  writeFileSync(join(folder, 'sending.yml'), stringify({ ...local, ...added }));
+  const [good, sending, broken] = ['prometheus.yml', 'sending.yml', 'broken.yml'].map((file) =>
     promtool('check', 'config', join(folder, file)),
   );
   rmSync(folder, { recursive: true });
-  if (!good || !broken) return;
-  expect(good).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') });
+  if (!good || !sending || !broken) return;
+  for (const each of [good, sending]) {
+    expect(each).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') });
+  }
   expect(broken.status).not.toBe(0);
 });
 
