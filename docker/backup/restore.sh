@@ -27,6 +27,8 @@ done
 mkdir -p "$PGDATA"
 chmod 700 "$PGDATA"
 tar -xzf "$base/base.tar.gz" -C "$PGDATA"
+# None where an older release took it: the log is in it then.
+[ ! -f "$base/pg_wal.tar.gz" ] || tar -xzf "$base/pg_wal.tar.gz" -C "$PGDATA/pg_wal"
 cp "$base/backup_manifest" "$PGDATA/backup_manifest"
 pg_verifybackup --quiet "$PGDATA" || fail "$base is damaged"
 {
