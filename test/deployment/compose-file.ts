@@ -10,7 +10,7 @@ export interface ComposeService {
   command?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;
-  healthcheck?: { test?: string[]; disable?: boolean };
+  healthcheck?: { test?: string[]; disable?: boolean; start_period?: string };
   stop_grace_period?: string;
   volumes?: string[];
   ports?: string[];

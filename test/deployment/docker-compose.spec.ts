@@ -140,6 +140,11 @@ test('the log is archived only on request, and beside something that takes old l
   expect(existsSync(join(ROOT, 'docker', 'backup', 'archive-wal.sh'))).toBe(true);
 });
 
+test('a database that replays a long log is waited for, with TLS too', () => {
+  expect(compose.services['postgres']?.healthcheck?.start_period).toMatch(/^\d+h$/);
+  expect(readComposeFile('docker-compose.tls.yml').services['postgres']?.healthcheck).toBeUndefined();
+});
+
 test('the demo register refuses payments that a real module would refuse', () => {
   expect(compose.services['register']?.environment).toMatchObject({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });
 });
