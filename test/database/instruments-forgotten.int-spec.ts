@@ -1,7 +1,7 @@
 // Promise: a payment with which nothing is taken any more keeps no card token, one that waits for its customer does, and both are so after the upgrade.
 import pg from 'pg';
 import { createEmptyDatabase } from '#database/testing';
-import { isWithoutMoney, PAYMENT_STATES } from '#payments';
+import { needsNoInstrument, PAYMENT_STATES } from '#payments';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 
 const FIRST = '20261130122109_instruments_forgotten';
@@ -31,10 +31,7 @@ test('tokens of payments that ended before are forgotten, in pieces, and no othe
     const { rows } = await owner.query<{ state: string; kept: string }>(
       'SELECT state::text, count(instrument_sealed) AS kept FROM payments GROUP BY state',
     );
-    const expected = PAYMENT_STATES.map((state) => [
-      state,
-      state === 'captured' || isWithoutMoney(state) ? '0' : '300',
-    ]);
+    const expected = PAYMENT_STATES.map((state) => [state, needsNoInstrument(state) ? '0' : '300']);
     expect(Object.fromEntries(rows.map(({ state, kept }) => [state, kept]))).toEqual(Object.fromEntries(expected));
   } finally {
     await owner.end();

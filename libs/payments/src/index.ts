@@ -72,6 +72,7 @@ export {
   assertPaymentMove,
   canMovePayment,
   isWithoutMoney,
+  needsNoInstrument,
   PAYMENT_MOVES,
   PAYMENT_STATES,
   type PaymentMover,

@@ -3,6 +3,7 @@ import { instrumentOwner } from '#database';
 import { compactToIsoBasic, parseVerificationLink, truncateText } from '#fiscal-domain';
 import {
   afterCall,
+  needsNoInstrument,
   stateDuring,
   type CallOutcome,
   type FiscalLines,
@@ -24,12 +25,7 @@ import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { callbackUrl } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
 import { PaymentMetrics } from './payment-metrics.js';
-import {
-  needsNoInstrument,
-  PaymentRepository,
-  type ClosedCall,
-  type PaymentChange,
-} from './repository/payment.repository.js';
+import { PaymentRepository, type ClosedCall, type PaymentChange } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { Failover } from './routing/failover.js';

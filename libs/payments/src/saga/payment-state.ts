@@ -132,6 +132,11 @@ export function isWithoutMoney(state: PaymentState): boolean {
   return WITHOUT_MONEY.has(state);
 }
 
+/** Nothing is taken with a token, a phone or a code any more, by whichever way the payment came there. */
+export function needsNoInstrument(state: PaymentState): boolean {
+  return state === 'captured' || isWithoutMoney(state);
+}
+
 /** The customer's money is held, or may be, and is neither taken nor released. */
 export function isMoneyHeld(state: PaymentState): boolean {
   return HELD.has(state);

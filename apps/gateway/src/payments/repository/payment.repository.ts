@@ -5,6 +5,7 @@ import { newId } from '#runtime';
 import {
   assertPaymentMove,
   isWithoutMoney,
+  needsNoInstrument,
   type CallOutcome,
   type PaymentState,
   type ProviderCall,
@@ -334,11 +335,6 @@ export class PaymentRepository {
 /** The customer's phone and the card's number at its bank stand on the payment and on its receipt (`extra_info`), and not on each call. */
 function withoutEvidence(outcome: CallOutcome): CallOutcome {
   return outcome.kind === 'status' ? { ...outcome, evidence: null } : outcome;
-}
-
-/** Nothing is taken with a token, a phone or a code any more, by whichever way the payment came there. */
-export function needsNoInstrument(state: PaymentState): boolean {
-  return state === 'captured' || isWithoutMoney(state);
 }
 
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
