@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import { WaitingError } from 'bullmq';
 import type { LaneJob, LaneJobHandlers, LaneJobName } from './lane-jobs.js';
 import { assertEveryJobHasHandler, deviceIdOf } from './lane-jobs.js';
-import type { LaneProcessor, LaneQueueBackend, LaneWorker, LaneWorkerOptions, Opened } from './lane-queue-backend.js';
+import type { LaneProcessor, LaneQueueBackend, LaneWorker, Opened } from './lane-queue-backend.js';
 import { openLaneWorker } from './lane-queue-backend.js';
 import type { QueueCounters, QueueLog } from './queue-trouble.js';
 import { QueueTrouble } from './queue-trouble.js';
@@ -13,6 +14,15 @@ const REOPEN_DELAY_MS = 1_000;
 const CLOSE_STEP_TIMEOUT_MS = 2_000;
 const DEFAULT_CLOSE_DEADLINE_MS = 10_000;
 const DEFAULT_LOCK_DURATION_MS = 15_000;
+/** An idle worker claims every five seconds, the longest that BullMQ blocks for. */
+const DEFAULT_DEAF_AFTER_MS = 30_000;
+const DEAF_CHECKS = 12;
+
+interface ListenerOptions {
+  concurrency: number;
+  lockDurationMs?: number;
+  deafAfterMs?: number;
+}
 
 /**
  * The consumer side: calls the handler once per wake-up. BullMQ keeps two wake-ups of one device apart in the normal
@@ -28,6 +38,8 @@ export class LaneListener {
   private readonly stop = new AbortController();
   private closing: Promise<void> | null = null;
   private listening = false;
+  /** Since the last sign that the worker hears. Checks, not time: a process that stood still for a minute is not deaf. */
+  private silentChecks = 0;
 
   constructor(
     private readonly backend: LaneQueueBackend,
@@ -40,15 +52,20 @@ export class LaneListener {
   /**
    * Begins to take wake-ups, in the background and for ever: an absent queue is waited for.
    *
-   * @param options lockDurationMs: how long the jobs of a relay that died stay its own, 15 s unless set
+   * @param options lockDurationMs: how long the jobs of a relay that died stay its own, 15 s unless set; deafAfterMs: how long nothing was
+   *   claimed though there was room, until the worker is opened anew, 30 s unless set
    * @param handler runs for at most `concurrency` devices at once; what it throws is counted and logged, nothing more
    * @throws Error when it is started twice, after close, or without a handler for every job
    */
-  start(handler: (deviceId: string) => Promise<void>, options: { concurrency: number; lockDurationMs?: number }): void {
+  start(handler: (deviceId: string) => Promise<void>, options: ListenerOptions): void {
     if (this.running !== null || this.closing !== null) throw new Error('A lane listener starts once.');
     assertEveryJobHasHandler({ 'drain-lane': handler });
     const handlers: LaneJobHandlers = { 'drain-lane': (job) => handler(job.deviceId) };
-    this.running = this.run(handlers, { lockDurationMs: DEFAULT_LOCK_DURATION_MS, ...options });
+    this.running = this.run(handlers, {
+      lockDurationMs: DEFAULT_LOCK_DURATION_MS,
+      deafAfterMs: DEFAULT_DEAF_AFTER_MS,
+      ...options,
+    });
   }
 
   get state(): 'listening' | 'connecting' | 'closed' {
@@ -65,7 +82,7 @@ export class LaneListener {
     return this.closing;
   }
 
-  private async run(handlers: LaneJobHandlers, options: LaneWorkerOptions): Promise<void> {
+  private async run(handlers: LaneJobHandlers, options: Required<ListenerOptions>): Promise<void> {
     while (!this.stopped) {
       try {
         await this.listen(handlers, options);
@@ -80,17 +97,44 @@ export class LaneListener {
   }
 
   /** One worker's life. BullMQ keeps a failed first connection for ever, so a new try is a new worker. */
-  private async listen(handlers: LaneJobHandlers, options: LaneWorkerOptions): Promise<void> {
-    const onError = (error: unknown): void => {
-      if (!this.stopped) this.trouble.report('connection', error);
-    };
+  private async listen(handlers: LaneJobHandlers, options: Required<ListenerOptions>): Promise<void> {
     const processor: LaneProcessor = (job, token) => this.process(handlers, job, token);
-    this.opened = openLaneWorker(this.backend, processor, options, onError);
+    this.opened = openLaneWorker(this.backend, processor, options, {
+      error: (error) => {
+        if (!this.stopped) this.trouble.report('connection', error);
+      },
+      claimed: () => this.hears(),
+    });
     const ready = this.opened.client.waitUntilReady();
     await within(ready, READY_TIMEOUT_MS, 'connecting to the queue', this.stop.signal);
     if (this.stopped) return;
     this.listening = true;
-    await this.opened.client.run();
+    const ended = new AbortController();
+    try {
+      await Promise.race([this.opened.client.run(), this.goesDeaf(options, ended.signal)]);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /**
+   * A client of a cluster may end its own reconnecting and wait for ever without any error. The bell replaces a connection whose
+   * checks fail; this is the same for the worker.
+   *
+   * @throws Error once nothing was claimed for so long though there was room
+   */
+  private async goesDeaf({ concurrency, deafAfterMs }: Required<ListenerOptions>, ended: AbortSignal): Promise<void> {
+    this.hears();
+    while (this.silentChecks < DEAF_CHECKS) {
+      await sleep(deafAfterMs / DEAF_CHECKS, undefined, { signal: ended });
+      // With every place taken it need not claim.
+      this.silentChecks = this.active.size >= concurrency ? 0 : this.silentChecks + 1;
+    }
+    throw new Error(`The worker has claimed nothing for ${deafAfterMs} ms: it is opened anew.`);
+  }
+
+  private hears(): void {
+    this.silentChecks = 0;
   }
 
   private async process(
@@ -103,10 +147,12 @@ export class LaneListener {
       await job.moveToWait(token);
       throw new WaitingError();
     }
+    this.hears();
     const handling = this.handle(handlers, job);
     this.active.add(handling);
     await handling;
     this.active.delete(handling);
+    this.hears();
   }
 
   /** Never rejects: a failed job would be removed just as a completed one is, and the truth is in PostgreSQL. */

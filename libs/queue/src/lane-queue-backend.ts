@@ -123,18 +123,20 @@ export function openLaneQueue(backend: LaneQueueBackend, onError: OnError): Open
   return { client, cut: () => connected.cut() };
 }
 
-export interface LaneWorkerOptions {
-  concurrency: number;
-  lockDurationMs: number;
+/** What a worker says meanwhile. Neither may throw. */
+interface LaneWorkerEvents {
+  error: OnError;
+  /** The queue has answered a claim, be it with no job. */
+  claimed: () => void;
 }
 
 export function openLaneWorker(
   backend: LaneQueueBackend,
   processor: LaneProcessor,
-  options: LaneWorkerOptions,
-  onError: OnError,
+  options: { concurrency: number; lockDurationMs: number },
+  on: LaneWorkerEvents,
 ): Opened<LaneWorker> {
-  const connected = backend.connect('listener', onError);
+  const connected = backend.connect('listener', on.error);
   const client: LaneWorker = new Worker(
     LANE_QUEUE_NAME,
     processor,
@@ -155,21 +157,24 @@ export function openLaneWorker(
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     },
-    (name, workerOptions, more) => unhurried(connected.factory(name, workerOptions, more)),
+    (name, workerOptions, more) => watched(connected.factory(name, workerOptions, more), on.claimed),
   );
-  client.on('error', onError);
+  client.on('error', on.error);
   return { client, cut: () => connected.cut() };
 }
 
 /**
- * BullMQ's loop asks again at once when claiming fails with anything but a refused connection: 900 times a second on a
- * Redis out of memory, half a processor on a PostgreSQL that turns our role away (measured).
+ * Says when a claim was answered, and waits after one that failed. BullMQ's loop asks again at once when claiming fails with
+ * anything but a refused connection: 900 times a second on a Redis out of memory, half a processor on a PostgreSQL that turns our
+ * role away (measured).
  */
-function unhurried(backend: IQueueBackend): IQueueBackend {
+function watched(backend: IQueueBackend, onClaimed: () => void): IQueueBackend {
   const claim = backend.moveToActive.bind(backend);
   backend.moveToActive = async (...claimed): Promise<unknown[]> => {
     try {
-      return await claim(...claimed);
+      const answer = await claim(...claimed);
+      onClaimed();
+      return answer;
     } catch (error) {
       await new Promise((resolve) => setTimeout(resolve, FAILED_CLAIM_PAUSE_MS));
       throw error;

@@ -3,6 +3,7 @@ import { LaneBell } from '../lane-bell.js';
 import { LaneListener } from '../lane-listener.js';
 import type { LaneQueueBackend } from '../lane-queue-backend.js';
 import { QueueCounters } from '../queue-trouble.js';
+import { counted, deafAtFirst } from './deaf-backend.js';
 import { untilTrue } from '../../../runtime/src/testing/until.js';
 
 /** What a back end's own file gives the contract. */
@@ -261,6 +262,51 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     await queue.bringBack();
     await untilTrue(() => register.runsOf(device) === 1, 'delivered');
     await untilTrue(() => bell.state === 'up', 'up');
+  });
+
+  test('a worker whose claims are not answered any more is opened anew', async () => {
+    const { backend, workers } = deafAtFirst(queue.backend());
+    const counters = new QueueCounters();
+    const listener = new LaneListener(backend, counters, quiet);
+    open.push(listener);
+    const register = new Register();
+    const device = newDevice();
+    newBell().ring(device);
+    listener.start(register.handler, { concurrency: 2, deafAfterMs: 2_000 });
+    await untilTrue(() => register.runsOf(device) === 1, 'the second worker hears');
+    expect(workers()).toBeGreaterThan(1);
+    expect(counters.errors).toBeGreaterThan(0);
+  });
+
+  test('a worker that has nothing to do is not taken for deaf', async () => {
+    const { backend, workers } = counted(queue.backend());
+    const listener = new LaneListener(backend, new QueueCounters(), quiet);
+    open.push(listener);
+    const register = new Register();
+    const device = newDevice();
+    const bell = newBell();
+    // An idle worker claims every five seconds, on a busy machine later.
+    listener.start(register.handler, { concurrency: 1, deafAfterMs: 20_000 });
+    await untilTrue(() => listener.state === 'listening', 'listening');
+    await delay(22_000);
+    bell.ring(device);
+    await untilTrue(() => register.runsOf(device) === 1, 'it still hears');
+    expect(workers()).toBe(1);
+  });
+
+  test('nor is one that has no place left', async () => {
+    const { backend, workers } = counted(queue.backend());
+    const listener = new LaneListener(backend, new QueueCounters(), quiet);
+    open.push(listener);
+    const register = new Register();
+    const device = newDevice();
+    const release = register.hold(device);
+    newBell().ring(device);
+    listener.start(register.handler, { concurrency: 1, deafAfterMs: 6_000 });
+    await untilTrue(() => register.runsOf(device) === 1, 'its only place is taken');
+    await delay(7_000);
+    expect(workers()).toBe(1);
+    release();
   });
 
   test('a stray deduplication key does not silence its device', async () => {
