@@ -6,7 +6,7 @@ import {
   Metrics,
   runProgram,
   serveMetrics,
-  shareMetrics,
+  answerSupervisor,
   startTracing,
   STOP_GRACE_MS,
   stopOnSignals,
@@ -26,7 +26,7 @@ runProgram(async () => {
   const workers = loaded.RELAY_WORKERS;
   if (isSupervisor(workers)) return superviseWorkers({ workers, settings: loaded, metrics, logger });
   const ownPort = await OwnPort.open(workerIndex(), loaded);
-  if (ownPort) shareMetrics(metrics);
+  if (ownPort) answerSupervisor(metrics);
   const settings = ownPort?.settingsOf(loaded) ?? loaded;
   await startTracing('device-relay', settings);
   const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });

@@ -6,7 +6,7 @@ import {
   Metrics,
   runProgram,
   serveMetrics,
-  shareMetrics,
+  answerSupervisor,
   startTracing,
   STOP_GRACE_MS,
   stopOnSignals,
@@ -26,7 +26,7 @@ runProgram(async () => {
   const workers = settings.GATEWAY_WORKERS;
   if (isSupervisor(workers)) return superviseWorkers({ workers, settings, metrics, logger });
   const isWorker = workerIndex() !== null;
-  if (isWorker) shareMetrics(metrics);
+  if (isWorker) answerSupervisor(metrics);
   await startTracing('gateway', settings);
   const app = await createFastifyNestApp(GatewayModule.create(settings, logger, metrics), {
     logger,

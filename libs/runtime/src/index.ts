@@ -60,6 +60,6 @@ export { startThread } from './start-thread.js';
 export { syncFolder } from './sync-folder.js';
 export { STOP_GRACE_MS, stopOnSignals } from './shutdown.js';
 export { isSupervisor, superviseWorkers } from './workers/supervisor.js';
-export { shareMetrics, workerIndex } from './workers/worker.js';
+export { answerSupervisor, workerIndex } from './workers/worker.js';
 export { isError } from './redaction.js';
 export { decodeBytes } from './settings.js';

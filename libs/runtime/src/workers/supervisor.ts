@@ -18,18 +18,26 @@ const LIVED_LONG_MS = 60_000;
 const READ_TIMEOUT_MS = 5_000;
 /** For the workers, which end themselves by their own deadline. */
 const MORE_GRACE_MS = 2_000;
+const BEAT_MS = 5_000;
+/** Questions, not time: where the whole machine stood still for a minute, nothing was asked meanwhile. */
+const MOST_UNANSWERED = 12;
 
 export interface Supervision {
   workers: number;
   settings: Settings<typeof METRICS_SETTINGS> & { STOP_DEADLINE_MS: number };
   metrics: Metrics;
   logger: Logger;
+  /** Between two questions whether a worker is still there, 5 s unless set. */
+  beatMs?: number;
 }
 
 interface Place {
   index: number;
   worker: Worker | null;
   startedMs: number;
+  isListening: boolean;
+  /** How often in a row the worker was asked whether it is there, without an answer. */
+  unanswered: number;
   /** Short lives, one after the other. */
   failures: number;
   timer: NodeJS.Timeout | null;
@@ -44,7 +52,13 @@ export function isSupervisor(workers: number): boolean {
  * Several processes of one program behind its port (node:cluster). A worker that dies is replaced; a signal stops all of them, each
  * as it would stop alone. A supervisor that dies takes its workers with it: they see that it is gone.
  */
-export async function superviseWorkers({ workers, settings, metrics, logger }: Supervision): Promise<void> {
+export async function superviseWorkers({
+  workers,
+  settings,
+  metrics,
+  logger,
+  beatMs = BEAT_MS,
+}: Supervision): Promise<void> {
   const supervisor = new Supervisor(workers, metrics, logger);
   stopOnSignals({
     logger,
@@ -52,7 +66,7 @@ export async function superviseWorkers({ workers, settings, metrics, logger }: S
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS + MORE_GRACE_MS,
   });
   await serveMetrics(() => supervisor.readMetrics(), settings, logger);
-  supervisor.start();
+  supervisor.start(beatMs);
 }
 
 class Supervisor {
@@ -63,6 +77,7 @@ class Supervisor {
   private lastId = 0;
   private readonly counts = new WorkerCounts();
   private reading: Promise<MetricsText> | null = null;
+  private beat: NodeJS.Timeout | null = null;
 
   constructor(
     workers: number,
@@ -70,7 +85,7 @@ class Supervisor {
     private readonly logger: Logger,
   ) {
     this.places = Array.from({ length: workers }, (_, at) => ({
-      ...{ index: at + 1, worker: null, startedMs: 0, failures: 0, timer: null },
+      ...{ index: at + 1, worker: null, startedMs: 0, isListening: false, unanswered: 0, failures: 0, timer: null },
     }));
     metrics.gauge({ name: 'program_workers', help: 'Processes of this program that run' }, (gauge) =>
       gauge.set(this.running.length),
@@ -81,8 +96,9 @@ class Supervisor {
     return this.places.flatMap(({ worker }) => (worker ? [worker] : []));
   }
 
-  start(): void {
+  start(beatMs: number): void {
     for (const place of this.places) this.fork(place);
+    this.beat = setInterval(() => this.askAll(), beatMs);
     this.logger.info({ workers: this.places.length }, 'workers were started');
   }
 
@@ -90,13 +106,31 @@ class Supervisor {
   async stop(signal: NodeJS.Signals): Promise<void> {
     this.isStopping = true;
     for (const { timer } of this.places) clearTimeout(timer ?? undefined);
-    const ends = this.running.map(async (worker) => {
-      const [code] = (await once(worker, 'exit')) as [number | null];
-      return code;
-    });
+    clearInterval(this.beat ?? undefined);
+    const ends = this.places.flatMap(({ worker, isListening }) =>
+      worker ? [isListening ? codeOf(worker) : endOf(worker)] : [],
+    );
     for (const worker of this.running) worker.process.kill(signal);
     const codes = await Promise.all(ends);
     if (codes.some((code) => code !== 0)) throw new Error(`workers ended with ${codes.join(', ')}`);
+  }
+
+  /**
+   * A worker that stands still (a loop without an end, a stopped process) dies by itself no more than it answers: those who are connected to
+   * it would wait for ever.
+   */
+  private askAll(): void {
+    for (const place of this.places) {
+      const { worker } = place;
+      if (!worker || !place.isListening) continue;
+      if (place.unanswered < MOST_UNANSWERED) {
+        place.unanswered += 1;
+        if (worker.isConnected()) worker.send({ fiscal: 'are-you-there', id: 0 } satisfies WorkerMessage);
+        continue;
+      }
+      this.logger.error({ worker: place.index, unanswered: place.unanswered }, 'a worker stands still, it is ended');
+      worker.process.kill('SIGKILL');
+    }
   }
 
   /** What all workers count, and this process itself, added up (or the largest or smallest, where a metric says so). */
@@ -119,8 +153,16 @@ class Supervisor {
     place.worker = worker;
     place.startedMs = performance.now();
     place.timer = null;
-    worker.once('listening', () => (this.hasListened = true));
-    worker.on('message', (message: unknown) => this.answer(worker, message));
+    place.isListening = false;
+    place.unanswered = 0;
+    worker.once('listening', () => {
+      this.hasListened = true;
+      place.isListening = true;
+    });
+    worker.on('message', (message: unknown) => {
+      place.unanswered = 0;
+      this.answer(worker, message);
+    });
     worker.on('error', (error) =>
       this.logger.warn({ err: error, worker: place.index }, 'a worker could not be reached'),
     );
@@ -180,4 +222,15 @@ class Supervisor {
       worker.send({ fiscal: 'read-own', id } satisfies WorkerMessage);
     });
   }
+}
+
+async function codeOf(worker: Worker): Promise<number | null> {
+  const [code] = (await once(worker, 'exit')) as [number | null];
+  return code;
+}
+
+/** Of one that has begun nothing yet: the signal itself may have ended it, which is well, too. */
+async function endOf(worker: Worker): Promise<0> {
+  await once(worker, 'exit');
+  return 0;
 }

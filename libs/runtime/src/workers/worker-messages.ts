@@ -8,7 +8,10 @@ export type WorkerMessage =
   /** Supervisor to worker: yours. */
   | { fiscal: 'read-own'; id: number }
   | { fiscal: 'own'; id: number; metrics: MetricObject[] }
-  | { fiscal: 'failed'; id: number; reason: string };
+  | { fiscal: 'failed'; id: number; reason: string }
+  /** Supervisor to worker: any answer shows that its event loop turns. */
+  | { fiscal: 'are-you-there'; id: number }
+  | { fiscal: 'here'; id: number };
 
 /** Other libraries may speak over the same channel. */
 export function isWorkerMessage(message: unknown): message is WorkerMessage {

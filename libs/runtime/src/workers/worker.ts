@@ -17,8 +17,11 @@ export function workerIndex(): number | null {
   return Number(given?.slice(ARGUMENT.length));
 }
 
-/** A scrape of one worker is answered with the metrics of all of them, which its supervisor adds up. */
-export function shareMetrics(metrics: Metrics): void {
+/**
+ * Answers what its supervisor asks. A scrape of one worker is answered with the metrics of all of them, which the supervisor
+ * adds up.
+ */
+export function answerSupervisor(metrics: Metrics): void {
   const waiting = new Map<number, (text: MetricsText) => void>();
   let lastId = 0;
   const send = (message: WorkerMessage): void => void process.send?.(message);
@@ -26,6 +29,7 @@ export function shareMetrics(metrics: Metrics): void {
     if (!isWorkerMessage(message)) return;
     const { id } = message;
     if (message.fiscal === 'all') waiting.get(id)?.({ contentType: message.contentType, text: message.text });
+    if (message.fiscal === 'are-you-there') send({ fiscal: 'here', id });
     if (message.fiscal !== 'read-own') return;
     metrics.registry.getMetricsAsJSON().then(
       (own) => send({ fiscal: 'own', id, metrics: own }),
