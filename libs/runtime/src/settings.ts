@@ -173,14 +173,6 @@ function isTooWideForProxies({ address, prefix, family }: Cidr): boolean {
   return prefix < (isPublicUnicast(address) ? WIDEST_PUBLIC_PROXIES[family] : WIDEST_PRIVATE_PROXIES);
 }
 
-/** Exactly `length` random bytes, written as base64, base64url or hex. Never shown. */
-export function bytesKey(length = 32): Field<Buffer> {
-  return new Field((raw) => {
-    const bytes = decodeBytes(raw, length);
-    return bytes ? ok(bytes) : invalid(`${String(length)} bytes in base64 or hex`);
-  });
-}
-
 /** A file system path, made absolute against the working directory. */
 export function path(): Field<string> {
   return new Field((raw) => ok(resolve(raw)));
