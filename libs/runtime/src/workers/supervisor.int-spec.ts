@@ -20,7 +20,7 @@ const { answerSupervisor, createLogger, isSupervisor, Metrics, stopOnSignals, su
   await import(${JSON.stringify(RUNTIME)});
 const logger = createLogger('workers', 'info');
 const metrics = new Metrics('workers');
-const settings = { STOP_DEADLINE_MS: 20_000 };
+const settings = { STOP_DEADLINE_MS: 500 };
 if (isSupervisor(${WORKERS})) {
   await superviseWorkers({ workers: ${WORKERS}, settings, metrics, logger, beatMs: ${BEAT_MS} });
 } else if (workerIndex() !== Number(process.env.SLOW)) {
@@ -70,6 +70,19 @@ const isBuilt = existsSync(RUNTIME);
   );
   expect(now).toContain(other);
   expect(said).toContain('a worker stands still, it is ended');
+});
+
+(isBuilt ? test : test.skip)('a program that stops leaves none behind that stands still', async () => {
+  const started = await startProgram();
+  await untilTrue(() => said.includes('worker 2 listens'), 'the second worker listens');
+  const pids = workersOf(started);
+  const [victim = 0] = pids;
+  process.kill(victim, 'SIGSTOP');
+  const ended = once(started, 'exit');
+  started.kill('SIGTERM');
+  expect(await ended).toEqual([1, null]);
+  expect(said).toContain('a worker did not stop in time, it is ended');
+  await untilTrue(() => pids.every((pid) => !existsSync(`/proc/${pid}`)), 'none is left');
 });
 
 (isBuilt ? test : test.skip)('stopped while a worker has begun nothing yet, it ends well', async () => {

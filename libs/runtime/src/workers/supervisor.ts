@@ -18,6 +18,8 @@ const LIVED_LONG_MS = 60_000;
 const READ_TIMEOUT_MS = 5_000;
 /** For the workers, which end themselves by their own deadline. */
 const MORE_GRACE_MS = 2_000;
+/** What has not ended by then is ended: a relay's worker left behind would keep the locks of its lanes. */
+const ENDED_AFTER_MS = STOP_GRACE_MS + MORE_GRACE_MS / 2;
 const BEAT_MS = 5_000;
 /** Questions, not time: where the whole machine stood still for a minute, nothing was asked meanwhile. */
 const MOST_UNANSWERED = 12;
@@ -62,7 +64,7 @@ export async function superviseWorkers({
   const supervisor = new Supervisor(workers, metrics, logger);
   stopOnSignals({
     logger,
-    stop: (signal) => supervisor.stop(signal),
+    stop: (signal) => supervisor.stop(signal, settings.STOP_DEADLINE_MS + ENDED_AFTER_MS),
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS + MORE_GRACE_MS,
   });
   await serveMetrics(() => supervisor.readMetrics(), settings, logger);
@@ -103,7 +105,7 @@ class Supervisor {
   }
 
   /** @throws when a worker did not end as it should */
-  async stop(signal: NodeJS.Signals): Promise<void> {
+  async stop(signal: NodeJS.Signals, withinMs: number): Promise<void> {
     this.isStopping = true;
     for (const { timer } of this.places) clearTimeout(timer ?? undefined);
     clearInterval(this.beat ?? undefined);
@@ -111,8 +113,17 @@ class Supervisor {
       worker ? [isListening ? codeOf(worker) : endOf(worker)] : [],
     );
     for (const worker of this.running) worker.process.kill(signal);
+    const late = setTimeout(() => this.endLate(), withinMs);
     const codes = await Promise.all(ends);
+    clearTimeout(late);
     if (codes.some((code) => code !== 0)) throw new Error(`workers ended with ${codes.join(', ')}`);
+  }
+
+  private endLate(): void {
+    for (const worker of this.running) {
+      this.logger.error({ pid: worker.process.pid }, 'a worker did not stop in time, it is ended');
+      worker.process.kill('SIGKILL');
+    }
   }
 
   /**
