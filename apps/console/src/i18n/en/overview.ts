@@ -35,7 +35,7 @@ export const overviewWords = {
       module_memory: 'Memory of the module',
       subscription: 'Subscription',
     },
-    turnover: 'Registered by day',
+    turnover: 'Sales by day',
     branches: 'Branches',
     devices: 'Registers',
     happened: 'What happens now',

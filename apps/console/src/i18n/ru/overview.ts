@@ -35,7 +35,7 @@ export const overviewWords: OverviewWords = {
       module_memory: 'Память модуля',
       subscription: 'Подписка',
     },
-    turnover: 'Зарегистрировано по дням',
+    turnover: 'Продажи по дням',
     branches: 'Филиалы',
     devices: 'Кассы',
     happened: 'Что происходит сейчас',

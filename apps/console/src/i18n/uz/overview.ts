@@ -40,7 +40,7 @@ export const overviewWords: OverviewWords = {
       module_memory: 'Modul xotirasi',
       subscription: 'Obuna',
     },
-    turnover: 'Kunlar bo‘yicha ro‘yxatga olingan',
+    turnover: 'Kunlar bo‘yicha savdo',
     branches: 'Filiallar',
     devices: 'Kassalar',
     happened: 'Hozir nima bo‘lyapti',

@@ -1,8 +1,6 @@
-import { keepPreviousData } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import type { Schema } from '../../api/api.js';
-import { useGet } from '../../api/use-get.js';
 import { formatCount } from '../../format/money.js';
 import { startOfDay, tashkentDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -11,8 +9,6 @@ import { Card, Facts, Money } from '../../ui/shown.js';
 import type { ReceiptFilters } from '../receipts/receipt-filters.js';
 
 type Sums = Schema<'OverviewSums'>;
-
-const DAY_MS = 86_400_000;
 
 /** @param title of which time, where it is of one */
 function NumberTile({ title, count, children }: { title?: string; count: number; children: ReactNode }): ReactElement {
@@ -61,7 +57,7 @@ export function UnderWay({ now }: { now: Schema<'Overview'> }): ReactElement {
   );
 }
 
-/** Registered sales and refunds of a time, with the VAT of the report over the same days. */
+/** Sales and refunds that were accepted in a time and are registered. */
 export function PeriodCard({ title, sums, days }: { title: string; sums: Sums; days: number }): ReactElement {
   const { overview: words } = useWords();
   const from = startOfDay(days - 1);
@@ -85,26 +81,14 @@ export function PeriodCard({ title, sums, days }: { title: string; sums: Sums; d
               <Money tiyin={sums.net} />
             </strong>,
           ],
-          [words.vat, <Vat days={days} sums={sums} />],
+          [
+            words.vat,
+            <Link to="/reports" search={{ by: 'vat', from: tashkentDay(new Date(from)), to: tashkentDay(new Date()) }}>
+              <Money tiyin={sums.net_vat} />
+            </Link>,
+          ],
         ]}
       />
     </Card>
-  );
-}
-
-/** A report of its own, read again when something was sold or taken back. */
-function Vat({ days, sums: { sales, refunds } }: { days: number; sums: Sums }): ReactElement {
-  const to = tashkentDay(new Date());
-  const from = tashkentDay(new Date(Date.now() - (days - 1) * DAY_MS));
-  const query = useGet(['overview', 'vat', from, to, sales.count, refunds.count], '/v1/reports/turnover', {
-    query: { by: 'day', from, to },
-    staleTime: 60_000,
-    placeholderData: keepPreviousData,
-  });
-  const vat = query.data?.data.reduce((sum, { net_vat: net }) => sum + net, 0);
-  return (
-    <Link to="/reports" search={{ by: 'vat', from, to }}>
-      {vat === undefined ? '—' : <Money tiyin={vat} />}
-    </Link>
   );
 }

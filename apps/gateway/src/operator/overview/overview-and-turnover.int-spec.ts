@@ -21,6 +21,7 @@ interface Row {
   sales: { count: number; total: number };
   refunds: { count: number; total: number };
   net_total: number;
+  net_vat: number;
 }
 
 /** All that the overview has 30 days of. */
@@ -37,23 +38,25 @@ interface Made {
   at: number;
   what: { type?: string; operation?: string; status?: string };
   totalTiyin: number;
+  vatTiyin: number;
   place: number;
+  registeredAt?: string;
 }
 
-async function write(merchantId: string, { daysAgo, at, what, totalTiyin, place }: Made): Promise<void> {
+async function write(merchantId: string, { daysAgo, at, what, place, ...given }: Made): Promise<void> {
   const dayMs = daysAgo === 0 ? 11 * HOUR_MS : 24 * HOUR_MS;
   const ms = dayStart(NOON, daysAgo).getTime() + Math.floor(at * (dayMs - 1));
   const id = `rcp_${encodeTime(ms, 10).toLowerCase()}${newId('rcp').slice(-16)}`;
   const refundOf = what.type === 'refund' ? { refundOf: newId('rcp') } : {};
-  const given: TestReceipt = {
+  const receipt: TestReceipt = {
     merchantId,
     id,
-    totalTiyin,
     createdAt: new Date(ms).toISOString(),
+    ...given,
     ...what,
     ...refundOf,
   };
-  await writeReceipt(fixture.prisma, { ...given, deviceId: `dev_${place}`, branchId: `brn_${place % 2}` });
+  await writeReceipt(fixture.prisma, { ...receipt, deviceId: `dev_${place}`, branchId: `brn_${place % 2}` });
 }
 
 const anyMade: fc.Arbitrary<Made> = fc.record({
@@ -65,6 +68,7 @@ const anyMade: fc.Arbitrary<Made> = fc.record({
     ...[{ status: 'rejected' }, { status: 'unknown' }, { type: 'refund', operation: 'refunds', status: 'cancelled' }],
   ),
   totalTiyin: fc.integer({ min: 1, max: 10 ** 12 }),
+  vatTiyin: fc.integer({ min: 0, max: 10 ** 11 }),
   place: fc.integer({ min: 0, max: 3 }),
 });
 
@@ -87,6 +91,7 @@ test('random days of a shop add up to the same', async () => {
         }),
       );
       expect(overview.last_30_days.net).toBe([...days.values()].reduce((sum, row) => sum + row.net_total, 0));
+      expect(overview.last_30_days.net_vat).toBe([...days.values()].reduce((sum, row) => sum + row.net_vat, 0));
       expect(byKey(overview.by_device.map((row) => [row.device_id, row.last_30_days]))).toEqual(
         byKey(sold(await turnover('device', token))),
       );
@@ -115,6 +120,25 @@ test('of all merchants as well: a refund that takes back what was made once too 
   const merchantId = await fixture.createMerchant();
   const { refunds, registered } = await refundsOf();
   const what = { type: 'refund', operation: 'surplus' };
-  await write(merchantId, { daysAgo: 3, at: 0.5, what, totalTiyin: 1_000, place: 0 });
+  await write(merchantId, { daysAgo: 3, at: 0.5, what, totalTiyin: 1_000, vatTiyin: 107, place: 0 });
   expect(await refundsOf()).toEqual({ refunds, registered: registered + 1 });
+});
+
+test('the VAT is that of the receipts whose sums stand beside it, also where they were accepted on one day and registered on the next', async () => {
+  const merchantId = await fixture.createMerchant();
+  const registeredAt = dayStart(NOON, 0).toISOString();
+  await write(merchantId, { daysAgo: 1, at: 1, what: {}, totalTiyin: 1_120, vatTiyin: 120, place: 0, registeredAt });
+  const { today, last_30_days: all } = await readAnew(fixture, merchantId);
+  expect([today.net, today.net_vat, all.net, all.net_vat]).toEqual([0, 0, 1_120, 120]);
+});
+
+test('a day that a gateway without this sum has kept is read once more', async () => {
+  const merchantId = await fixture.createMerchant();
+  await write(merchantId, { daysAgo: 3, at: 0.5, what: {}, totalTiyin: 1_120, vatTiyin: 120, place: 0 });
+  await readAnew(fixture, merchantId);
+  await fixture.prisma.$executeRaw`
+    UPDATE receipt_days SET sums = jsonb_set(sums, '{rows}', (SELECT coalesce(jsonb_agg(each - 'vat'), '[]') FROM jsonb_array_elements(sums -> 'rows') AS each))
+     WHERE merchant_id = ${merchantId}`;
+  for (let turn = 0; turn < 2; turn += 1)
+    expect((await readAnew(fixture, merchantId)).last_30_days).toMatchObject({ net: 1_120, net_vat: 120 });
 });

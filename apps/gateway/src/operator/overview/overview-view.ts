@@ -15,6 +15,8 @@ export interface OverviewSums {
   refunds: CountAndTotal;
   /** Sales less refunds, tiyin. */
   net: number;
+  /** The VAT in it. */
+  net_vat: number;
 }
 
 export interface OverviewDay {

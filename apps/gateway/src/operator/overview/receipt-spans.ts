@@ -23,10 +23,14 @@ export interface Span {
   ids: readonly string[] | null;
 }
 
-/** A day as it is kept. */
+/** A day as it is kept; `vat` is missing where a gateway kept it that did not add it up yet. */
 interface KeptDay {
   day: Date;
-  sums: { rows: GroupRow[]; branches: [string, CountAndTotal][]; devices: [string, CountAndTotal][] };
+  sums: {
+    rows: (Omit<GroupRow, 'vat'> & { vat?: string })[];
+    branches: [string, CountAndTotal][];
+    devices: [string, CountAndTotal][];
+  };
   ids: string[];
 }
 
@@ -48,15 +52,16 @@ export class ReceiptSpans {
     return ids.length === 0 ? { final: NO_SUMS, underWay: NO_SUMS, ids: [] } : this.read(sumsOf(merchantId, ids));
   }
 
-  /** By the name of the day. @param first the day of the oldest one */
+  /** By the name of the day; one without its VAT is read anew. @param first the day of the oldest one */
   async keptSince(merchantId: string, first: string): Promise<Map<string, { final: DaySums; ids: readonly string[] }>> {
     const rows = await this.prisma.$queryRaw<KeptDay[]>`
       SELECT day, sums, under_way_ids AS ids FROM receipt_days WHERE merchant_id = ${merchantId} AND day >= ${first}::date`;
     return new Map(
-      rows.map(({ day, sums, ids }) => {
-        const { rows: groups, branches, devices } = sums;
-        const final = { rows: groups, branches: new Map(branches), devices: new Map(devices) };
-        return [day.toISOString().slice(0, 10), { final, ids }];
+      rows.flatMap(({ day, sums, ids }): [string, { final: DaySums; ids: readonly string[] }][] => {
+        const groups = sums.rows.flatMap(({ vat, ...row }) => (vat === undefined ? [] : [{ ...row, vat }]));
+        if (groups.length < sums.rows.length) return [];
+        const final = { rows: groups, branches: new Map(sums.branches), devices: new Map(sums.devices) };
+        return [[day.toISOString().slice(0, 10), { final, ids }]];
       }),
     );
   }
@@ -94,7 +99,8 @@ export function joined(sums: readonly DaySums[]): DaySums {
     const key = `${row.day} ${row.status} ${row.type}`;
     const known = rows.get(key);
     const total = (BigInt(known?.total ?? 0) + BigInt(row.total)).toString();
-    rows.set(key, { ...row, count: (known?.count ?? 0) + row.count, total });
+    const vat = (BigInt(known?.vat ?? 0) + BigInt(row.vat)).toString();
+    rows.set(key, { ...row, count: (known?.count ?? 0) + row.count, total, vat });
   }
   return {
     rows: [...rows.values()],

@@ -23,6 +23,8 @@ export interface GroupRow {
   count: number;
   /** As text: a sum of bigint is numeric. */
   total: string;
+  /** Of a day alone. */
+  vat: string;
 }
 
 /** Of all merchants. */
@@ -81,7 +83,7 @@ export function sumsOf(merchantId: string, ids: readonly string[]): Prisma.Sql {
 function sumsWhere(within: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`
     to_char(created_at AT TIME ZONE 'UTC' + interval '5 hours', 'YYYY-MM-DD') AS day, status, ${COUNTED_TYPE},
-    branch_id, device_id, total_tiyin`;
+    branch_id, device_id, total_tiyin, vat_total_tiyin`;
   const isSale = Prisma.sql`status = 'registered' AND type = 'sale'`;
   const underWay = Prisma.sql`
     receipts WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown') AND ${within}`;
@@ -91,13 +93,13 @@ function sumsWhere(within: Prisma.Sql): Prisma.Sql {
            (CASE WHEN GROUPING(day) = 0 THEN count(*) ELSE count(*) FILTER (WHERE ${isSale}) END)::int4 AS count,
            coalesce(CASE WHEN GROUPING(day) = 0 THEN sum(total_tiyin)
                          ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total,
-           NULL::text[] AS ids
+           coalesce(CASE WHEN GROUPING(day) = 0 THEN sum(vat_total_tiyin) END, 0)::text AS vat, NULL::text[] AS ids
       FROM (SELECT ${columns} FROM receipts WHERE status IN ('registered', 'rejected', 'cancelled') AND ${within}
             UNION ALL
             SELECT ${columns} FROM ${underWay}) AS r
      GROUP BY GROUPING SETS ((day, status, type), (branch_id), (device_id))
     UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, 'under_way', 0, '0', ARRAY(SELECT id FROM ${underWay} LIMIT ${MAX_UNDER_WAY + 1})`;
+    SELECT NULL, NULL, NULL, NULL, NULL, 'under_way', 0, '0', '0', ARRAY(SELECT id FROM ${underWay} LIMIT ${MAX_UNDER_WAY + 1})`;
 }
 
 /** What was accepted on one day of all live merchants: by status and type, and the registered sales of each merchant. */
@@ -107,8 +109,9 @@ export function sumsOfAll(from: Date, to: Date): Prisma.Sql {
     SELECT CASE WHEN GROUPING(status) = 0 THEN ${dayName(from)} END AS day, status, type, merchant_id,
            (CASE WHEN GROUPING(status) = 0 THEN count(*) ELSE count(*) FILTER (WHERE ${isSale}) END)::float8 AS count,
            coalesce(CASE WHEN GROUPING(status) = 0 THEN sum(total_tiyin)
-                         ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total
-      FROM (SELECT status, ${COUNTED_TYPE}, merchant_id, total_tiyin FROM receipts
+                         ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total,
+           coalesce(CASE WHEN GROUPING(status) = 0 THEN sum(vat_total_tiyin) END, 0)::text AS vat
+      FROM (SELECT status, ${COUNTED_TYPE}, merchant_id, total_tiyin, vat_total_tiyin FROM receipts
              WHERE id >= ${idAt('rcp', from, -1)} AND id < ${idAt('rcp', to, 1)}
                AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz) AS r
      GROUP BY GROUPING SETS ((status, type), (merchant_id))`;
@@ -133,8 +136,8 @@ export function daySums(rows: readonly SumRow[]): DaySums {
     return new Map(found.sort(([, one], [, other]) => other.total - one.total).slice(0, MAX_PLACES));
   };
   return {
-    rows: rows.flatMap(({ kind, day, status, type, count, total }) =>
-      kind === 'day' ? [{ day, status, type, count, total }] : [],
+    rows: rows.flatMap(({ kind, day, status, type, count, total, vat }) =>
+      kind === 'day' ? [{ day, status, type, count, total, vat }] : [],
     ),
     branches: placesOf('branch'),
     devices: placesOf('device'),
@@ -144,8 +147,8 @@ export function daySums(rows: readonly SumRow[]): DaySums {
 export function overviewSums(rows: readonly GroupRow[]): OverviewSums {
   const of = (status: ReceiptStatus): CountAndTotal => added(rows.filter((row) => row.status === status));
   const registered = rows.filter(({ status }) => status === 'registered');
-  const sales = added(registered.filter(({ type }) => type === 'sale'));
-  const refunds = added(registered.filter(({ type }) => type === 'refund'));
+  const ofType = (wanted: ReceiptType): GroupRow[] => registered.filter(({ type }) => type === wanted);
+  const [sales, refunds] = [added(ofType('sale')), added(ofType('refund'))];
   return {
     by_status: {
       awaiting_payment: of('awaiting_payment'),
@@ -159,6 +162,7 @@ export function overviewSums(rows: readonly GroupRow[]): OverviewSums {
     sales,
     refunds,
     net: sales.total - refunds.total,
+    net_vat: vatOf(ofType('sale')) - vatOf(ofType('refund')),
   };
 }
 
@@ -177,6 +181,10 @@ export function placesOf(
     ([id, all]) => [id, { today: today.get(id) ?? NOTHING, last_30_days: all }] as const,
   );
   return new Map(places.sort(([, one], [, other]) => other.last_30_days.total - one.last_30_days.total).slice(0, most));
+}
+
+function vatOf(rows: readonly GroupRow[]): number {
+  return rows.reduce((sum, { vat }) => sum + Number(vat), 0);
 }
 
 function added(rows: readonly GroupRow[]): CountAndTotal {
