@@ -18,6 +18,7 @@ import { usePlaces } from '../receipts/use-places.js';
 import { ShiftDifference } from './shift-difference.js';
 import { BYS, type By, type ReportSearch } from './report-search.js';
 import { turnoverCsv } from './turnover-csv.js';
+import { turnoverSums } from './turnover-sums.js';
 
 export function ReportsScreen(): ReactElement {
   const { nav } = useWords();
@@ -127,7 +128,6 @@ interface RowsProps {
 
 function TurnoverRows({ rows, titles, named }: RowsProps): ReactElement {
   const { reports } = useWords();
-  const sum = (of: (row: Schema<'TurnoverRow'>) => number): number => rows.reduce((all, row) => all + of(row), 0);
   const cells = (row: Schema<'TurnoverRow'>): ReactElement[] => [
     <>{formatCount(row.sales.count)}</>,
     <Money tiyin={row.sales.total} />,
@@ -137,16 +137,17 @@ function TurnoverRows({ rows, titles, named }: RowsProps): ReactElement {
     <Money tiyin={row.net_total} />,
     <Money tiyin={row.net_vat} />,
   ];
+  const { count, sales, cash, card, refunds, net, netVat } = turnoverSums(rows);
   const sums = [
-    formatCount(sum(({ sales }) => sales.count)),
-    <Money tiyin={sum(({ sales }) => sales.total)} />,
-    wholeSum(rows, 'cash'),
-    wholeSum(rows, 'card'),
-    <Money tiyin={sum(({ refunds }) => refunds.total)} />,
+    count === null ? <>—</> : formatCount(count),
+    <Money tiyin={sales} />,
+    cash === null ? <>—</> : <Money tiyin={cash} />,
+    card === null ? <>—</> : <Money tiyin={card} />,
+    <Money tiyin={refunds} />,
     <strong>
-      <Money tiyin={sum(({ net_total: net }) => net)} />
+      <Money tiyin={net} />
     </strong>,
-    <Money tiyin={sum(({ net_vat: vat }) => vat)} />,
+    <Money tiyin={netVat} />,
   ];
   return (
     <NumberTable
@@ -157,12 +158,6 @@ function TurnoverRows({ rows, titles, named }: RowsProps): ReactElement {
       foot={{ head: reports.sum, cells: sums }}
     />
   );
-}
-
-/** By VAT rate no row says how it was paid. */
-function wholeSum(rows: Schema<'TurnoverRow'>[], part: 'cash' | 'card'): ReactElement {
-  const sums = rows.map(({ sales }) => sales[part]);
-  return sums.includes(null) ? <>—</> : <Money tiyin={sums.reduce<number>((all, one) => all + (one ?? 0), 0)} />;
 }
 
 const TONES: Record<Schema<'ReconciliationView'>['result'], BadgeTone> = {
