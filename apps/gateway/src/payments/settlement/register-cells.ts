@@ -38,26 +38,36 @@ const MS_PER_DAY = 86_400_000;
 const TASHKENT_MS = 5 * 3_600_000;
 /** Day 0 of spreadsheets. */
 const SPREADSHEET_EPOCH_MS = Date.UTC(1899, 11, 30);
-const YEAR_FIRST = /^(\d{4})[-./](\d{2})[-./](\d{2})(?:$|[ T])/;
-const DAY_FIRST = /^(\d{2})[-./](\d{2})[-./](\d{4})(?:$|[ T,])/;
-const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})$/;
+const YEAR_FIRST = /^(\d{4})[-./](\d{2})[-./](\d{2})(?=$|[ T])/;
+const DAY_FIRST = /^(\d{2})[-./](\d{2})[-./](\d{4})(?=$|[ T,])/;
+/** Behind the day: a time that says in which zone it is, as RFC 3339 writes it and as databases do. */
+const TIME_IN_ZONE = /^[T, ]+(\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(?:Z|UTC|GMT|([+-]\d{2}):?(\d{2})?)$/;
 
 /** @returns the day in Tashkent, YYYY-MM-DD; null: it cannot be read */
 export function readDay(text: string): string | null {
   const bare = text.trim();
-  if (WITH_OFFSET.test(bare)) return dayOf(Date.parse(bare) + TASHKENT_MS);
-  const [, year, month, day] = YEAR_FIRST.exec(bare) ?? swapped(DAY_FIRST.exec(bare)) ?? [];
-  if (year !== undefined && month !== undefined && day !== undefined) return realDay(`${year}-${month}-${day}`);
+  const written = YEAR_FIRST.exec(bare) ?? swapped(DAY_FIRST.exec(bare));
+  if (written) {
+    const [{ length }, ...parts] = written;
+    const day = realDay(parts.join('-'));
+    const inZone = TIME_IN_ZONE.exec(bare.slice(length));
+    return day === null || inZone === null ? day : dayThere(day, inZone);
+  }
   if (/^\d{13}$/.test(bare)) return dayOf(Number(bare) + TASHKENT_MS);
   // A date cell of a workbook: days since 1900, the time behind the point.
   if (/^\d{5}(\.\d+)?$/.test(bare)) return dayOf(SPREADSHEET_EPOCH_MS + Math.floor(Number(bare)) * MS_PER_DAY);
   return null;
 }
 
-function swapped(match: RegExpExecArray | null): string[] | null {
+function swapped(match: RegExpExecArray | null): [string, ...string[]] | null {
   if (!match) return null;
-  const [all = '', day = '', month = '', year = ''] = match;
+  const [all, day = '', month = '', year = ''] = match;
   return [all, year, month, day];
+}
+
+/** Which day it was in Tashkent at this time of another zone. */
+function dayThere(day: string, [, time = '', hours = '+00', minutes = '00']: RegExpExecArray): string | null {
+  return dayOf(Date.parse(`${day}T${time}${hours}:${minutes}`) + TASHKENT_MS);
 }
 
 /** No register is of another time: what a cell says beyond it is no day, and not every database can hold it. */
