@@ -38,6 +38,7 @@ export function acceptedRow(row: AcceptedRow, createdAt: Date): ReceiptRow {
     ofd_sent_at: null,
     ofd_error: null,
     rejection: null,
+    is_surplus: false,
     refunded_tiyin: 0n,
   };
 }

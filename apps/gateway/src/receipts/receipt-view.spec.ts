@@ -23,7 +23,7 @@ test('the fields, in the order of the contract', () => {
   const view = viewOf(registered);
   expect(fieldsOf(view)).toBe(
     'id status type external_id device_id branch_id cashier_id created_at items total vat_total payment customer fiscal ofd ' +
-      'receipt_url rejection refund_of refunded payment_id callback_url notify metadata sandbox',
+      'receipt_url rejection refund_of refunded payment_id callback_url notify metadata sandbox surplus',
   );
   expect(fieldsOf((view['items'] as unknown[])[0])).toBe(
     'line sku name qty price discount total vat_percent vat spic package_code units barcode labels commission',

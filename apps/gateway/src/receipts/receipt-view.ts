@@ -51,6 +51,8 @@ export interface ReceiptView extends DocumentView {
   payment_id: string | null;
   /** Of a sandbox: a test receipt, whatever its status. */
   sandbox: boolean;
+  /** The refund of a document that its register has once too often: no turnover, and no part of `refunded`. */
+  surplus: boolean;
 }
 
 interface LineView {
@@ -113,6 +115,7 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
     payment_id: row.payment_id,
     ...{ callback_url, notify, metadata },
     sandbox: isTestId(row.id),
+    surplus: row.is_surplus,
   };
 }
 

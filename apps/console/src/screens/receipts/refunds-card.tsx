@@ -3,12 +3,12 @@ import type { ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { More, usePages } from '../../ui/pages.js';
-import { Card, Facts, Money, Time } from '../../ui/shown.js';
+import { Badge, Card, Facts, Money, Time } from '../../ui/shown.js';
 import { Empty, Loading, ProblemNote } from '../../ui/states.js';
 import { isUnderWay, StatusBadge } from './receipt-status.js';
 
 export function RefundsCard({ receipt }: { receipt: Receipt }): ReactElement {
-  const { receipts } = useWords();
+  const { receipts, fleet } = useWords();
   const { id } = receipt;
   const { list: query, rows: refunds } = usePages(
     ['refunds', id],
@@ -30,6 +30,7 @@ export function RefundsCard({ receipt }: { receipt: Receipt }): ReactElement {
               <Time at={refund.created_at} />
             </Link>
             <Money tiyin={refund.total} />
+            {refund.surplus && <Badge tone="neutral">{fleet.unknown.surplus}</Badge>}
             <StatusBadge status={refund.status} />
           </li>
         ))}

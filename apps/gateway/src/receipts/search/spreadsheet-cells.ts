@@ -32,6 +32,7 @@ export const COLUMNS: readonly Column[] = [
   { name: 'refund_of', cellOf: (row) => row.refund_of },
   { name: 'rejection_code', cellOf: (row) => row.rejection?.code ?? null },
   { name: 'receipt_url', cellOf: (_row, receiptUrl) => receiptUrl },
+  { name: 'surplus', cellOf: (row) => String(row.is_surplus) },
 ];
 
 /** What Excel keeps in one cell. */
