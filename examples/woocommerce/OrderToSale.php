@@ -70,7 +70,9 @@ final class OrderToSale
         $full = self::tiyin((float) $item->get_subtotal() + (float) $item->get_subtotal_tax());
         $price = (int) ceil(max($full, $total) / $qty);
         $sku = $item->get_product() ? $item->get_product()->get_sku() : '';
-        $line = ['name' => $item->get_name(), 'price' => $price, 'qty' => $qty, 'discount' => (int) ($price * $qty) - $total];
+        // As the gateway reckons the line: thousandths of a piece, rounded half up to tiyin.
+        $gross = intdiv($price * (int) round($qty * 1000) + 500, 1000);
+        $line = ['name' => $item->get_name(), 'price' => $price, 'qty' => $qty, 'discount' => $gross - $total];
         return $sku === '' ? $line : $line + ['sku' => $sku];
     }
 

@@ -113,6 +113,21 @@ heldTest('an order is sold once with its discount and its delivery, and partly g
   expect(again.orders['71']?.meta['_fiscal_receipt_id']).toBe(receipt.id);
 });
 
+heldTest('goods by weight cost what the order says, to the tiyin', async () => {
+  const items = [
+    // 25 657.72 for 3.353 kg: the price of a kilogram is no whole tiyin.
+    { id: 781, type: 'line_item', name: rig.system.merchant.goods[0], qty: 3.353, total: '25657.72' },
+    { id: 782, type: 'line_item', name: rig.system.merchant.goods[1], qty: 0.9, subtotal: '1000', total: '900' },
+  ];
+  const { orders } = await shop([orderOf(78, { items })], [paid(78)]);
+  const receipt = await rig.sdk.receipts.get(orders['78']!.meta['_fiscal_receipt_id']!);
+  expect(receipt).toMatchObject({ status: 'registered', total: 2_565_772 + 90_000 });
+  expect(receipt.items).toMatchObject([
+    { qty: 3.353, price: 765_217, discount: 1, total: 2_565_772 },
+    { qty: 0.9, price: 111_112, discount: 10_001, total: 90_000 },
+  ]);
+});
+
 heldTest('what cannot be sold is said at the order', async () => {
   const unknown = { items: [{ id: 1, type: 'line_item', name: 'no such thing', qty: 1, total: '100' }] };
   const { orders } = await shop([orderOf(72, unknown)], [paid(72)]);
