@@ -21,6 +21,7 @@ import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
 import { refuseTinyChunks } from './tiny-chunks.js';
 import { traceRequests } from './trace-requests.js';
+import { endUnreadAnswers } from './unread-answers.js';
 import { leaveUnreadBodies } from './unread-bodies.js';
 
 /** Of a call whose route has no limit of its own. */
@@ -37,6 +38,8 @@ export interface HttpAppOptions {
   requestTimeoutMs?: number;
   /** The outside reaches this by https alone: browsers are informed of it. */
   isHttpsOutside?: boolean;
+  /** How long a client may leave an answer without taking anything of it. Default 2 minutes. */
+  unreadAnswerMs?: number;
   /** How long an idle connection is kept; longer than the usual proxy's 60 s. Default 75 s. */
   keepAliveTimeoutMs?: number;
 }
@@ -112,7 +115,8 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
   return adapter;
 }
 
-function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHttpsOutside }: HttpAppOptions): void {
+function addHooks(fastify: FastifyInstance, routes: RouteTable, options: HttpAppOptions): void {
+  const { metrics, isHttpsOutside, unreadAnswerMs } = options;
   const always = isHttpsOutside === true ? { ...SECURITY_HEADERS, ...STRICT_TRANSPORT } : SECURITY_HEADERS;
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, route.method);
@@ -147,6 +151,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     else done(null, payload);
   });
   leaveUnreadBodies(fastify);
+  endUnreadAnswers(fastify, unreadAnswerMs);
   if (metrics) observeRequests(fastify, metrics);
 }
 

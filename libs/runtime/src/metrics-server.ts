@@ -53,7 +53,8 @@ async function answer(
   if (url !== '/metrics') return end(response, 404);
   if (method !== 'GET' && method !== 'HEAD') return end(response.setHeader('allow', 'GET'), 405);
   const { contentType, text } = await read();
-  response.setHeader('content-type', contentType).end(text);
+  // A scraper that takes nothing of it must not keep one of the few connections.
+  response.setTimeout(TIMEOUT_MS).setHeader('content-type', contentType).end(text);
 }
 
 function end(response: ServerResponse, status: number): void {
