@@ -22,7 +22,7 @@ export { ListReads, observeReads, Replica, ReportReads } from './read-database.j
 export { ReplicaWatch } from './replica-watch.js';
 export { sessionsAt, transactionsAt, type DatabaseAddresses } from './pooler.js';
 export { sessionConfig } from './session.js';
-export { watchedSession, type WatchedSession } from './watched-client.js';
+export { endSession, watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';
 export type { StoredNotify, StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';

@@ -1,13 +1,12 @@
-import { endsWithin, systemClock, type Logger } from '#runtime';
+import { systemClock, type Logger } from '#runtime';
 import { readIdentity } from './database-identity.js';
 import { Prisma } from './generated/client.js';
 import { onBehalfOfAll } from './merchant-scope.js';
 import type { PrismaService } from './prisma.service.js';
 import { sessionConfig } from './session.js';
-import { watchedSession, type WatchedSession } from './watched-client.js';
+import { endSession, watchedSession, type WatchedSession } from './watched-client.js';
 
 const TIMEOUTS = { statementTimeoutMs: 3_000, lockTimeoutMs: 1_000 };
-const END_WITHIN_MS = 1_000;
 /** What waits for a relay is tried again, twice a second at first. */
 const REFUSED_MS = 1_000;
 
@@ -83,7 +82,7 @@ export class KnownServer {
       this.refusedUntilMs = 0;
       return true;
     } finally {
-      if (!(await endsWithin(session.end(), END_WITHIN_MS))) session.discard();
+      await endSession(session);
     }
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { endsWithin, type Logger } from '#runtime';
+import type { Logger } from '#runtime';
 import { sessionConfig } from './session.js';
-import { watchedSession, type WatchedSession } from './watched-client.js';
+import { endSession, watchedSession, type WatchedSession } from './watched-client.js';
 
 /** Pauses between tries to get the connection back, milliseconds. */
 const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
@@ -9,7 +9,6 @@ const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
 const HEARTBEAT_TIMEOUT_MS = 2_000;
 /** The first question after connecting; sooner when all have caught up. */
 const FIRST_HEARTBEAT_MS = 1_000;
-const END_WITHIN_MS = 1_000;
 
 /** One reader of one channel. */
 export interface Subscriber {
@@ -75,7 +74,7 @@ export class NoticeSession {
   private async close(): Promise<void> {
     if (sessions.get(this.key) === this) sessions.delete(this.key);
     this.abort.abort();
-    if (this.client) await this.end(this.client);
+    if (this.client) await endSession(this.client);
     await this.running;
   }
 
@@ -126,16 +125,8 @@ export class NoticeSession {
       for (const subscriber of this.listening) subscriber.onLost();
       this.listening.clear();
       this.caughtUp.clear();
-      await this.end(client);
+      await endSession(client);
     }
-  }
-
-  /** What a vanished host does not close is thrown away. */
-  private async end(client: WatchedSession): Promise<void> {
-    const ended = client
-      .end()
-      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
-    if (!(await endsWithin(ended, END_WITHIN_MS))) client.discard();
   }
 
   private async begin(client: WatchedSession, subscribers: readonly Subscriber[]): Promise<void> {
@@ -170,7 +161,7 @@ export class NoticeSession {
     if (this.client !== client) return;
     this.failures += 1;
     this.logger.warn({ err: error }, 'LISTEN failed');
-    void this.end(client);
+    void endSession(client);
   }
 
   private deliver(channel: string, payload: string): void {

@@ -4,7 +4,7 @@ import { INT8_AS_BIGINT } from './column-types.js';
 import { scopedMerchant } from './merchant-scope.js';
 import { sessionConfig } from './session.js';
 import { enterForGood } from './scoped-query.js';
-import { watchedSession } from './watched-client.js';
+import { endSession, watchedSession, type WatchedSession } from './watched-client.js';
 
 export interface PageReaderOptions {
   databaseUrl: string;
@@ -31,7 +31,7 @@ export class PageReader<Row extends object> {
   private isAtEnd = false;
 
   private constructor(
-    private readonly client: pg.Client,
+    private readonly client: WatchedSession,
     private readonly pageSize: number,
     private readonly statement: PageStatement<Row>,
   ) {}
@@ -57,7 +57,7 @@ export class PageReader<Row extends object> {
       if (merchantId !== null) await enterForGood(client, merchantId);
       return new PageReader<Row>(client, options.pageSize, statement);
     } catch (error) {
-      await closeQuietly(client);
+      await endSession(client);
       throw error;
     }
   }
@@ -83,7 +83,7 @@ export class PageReader<Row extends object> {
 
   /** Ends the connection. Once more does nothing. */
   close(): Promise<void> {
-    return closeQuietly(this.client);
+    return endSession(this.client);
   }
 
   private run(statement: { text: string; values: unknown[] }, onRow: (row: Row) => void): Promise<number> {
@@ -110,9 +110,4 @@ export class PageReader<Row extends object> {
       this.client.query(query);
     });
   }
-}
-
-async function closeQuietly(client: pg.Client): Promise<void> {
-  // What cannot be closed is gone already; nothing was written here.
-  await client.end().catch(() => undefined);
 }

@@ -48,7 +48,7 @@ export function sessionConfig(settings: SessionSettings): pg.ClientConfig & Watc
     connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutOf(settings.url),
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
-    ...(statementTimeoutMs > 0 && { silenceMs: silenceAfter(statementTimeoutMs) }),
+    silenceMs: silenceAfter(statementTimeoutMs),
     ...(isPooled ? { connectionString: settings.url, isPooled } : ownSession(settings)),
   };
 }

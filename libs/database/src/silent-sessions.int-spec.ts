@@ -97,6 +97,24 @@ test('slow is not silent: a statement may take as long as the server lets it, an
   }
 });
 
+test('a session of pages that has fallen silent meanwhile is closed within seconds', async () => {
+  const url = new URL(database.url);
+  const port = await freePorts(1);
+  const line = new TcpProxy(port, Number(url.port));
+  await line.listen();
+  url.port = String(port);
+  try {
+    const settings = { databaseUrl: url.href, applicationName: 'silent-pages', pageSize: 1 };
+    const options = { ...settings, idleTimeoutMs: 60_000, statementTimeoutMs: 30_000 };
+    const reader = await PageReader.open<{ n: number }>(options, () => Prisma.sql`SELECT 1 AS n`);
+    expect(await reader.next(() => undefined)).toBe(1);
+    line.deafen();
+    await within(reader.close());
+  } finally {
+    await line.close();
+  }
+});
+
 test('what a frozen connection held back is never carried out once the statement has failed', async () => {
   await fillPool();
   proxy.freeze();

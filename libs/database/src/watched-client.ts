@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { endsWithin } from '#runtime';
 import { scopedCall } from './scoped-query.js';
 
 /** A statement was under way, and for so long not one byte of its answer came. */
@@ -40,9 +41,9 @@ export class NotConnected extends Error {
 /** Between the server's end of a statement and the client's: its error is on the way. */
 const ANSWER_MS = 500;
 
-/** How long nothing may come while a statement is under way that the server ends after so long. */
+/** How long nothing may come while a statement is under way that the server ends after so long; 0: never, and so for ever. */
 export function silenceAfter(statementTimeoutMs: number): number {
-  return statementTimeoutMs + ANSWER_MS;
+  return statementTimeoutMs === 0 ? Infinity : statementTimeoutMs + ANSWER_MS;
 }
 
 export interface WatchedConfig extends pg.ClientConfig {
@@ -163,7 +164,7 @@ export class WatchedClient extends pg.Client {
     return isDead && !('code' in error) && !(error instanceof SilentConnection) ? new ConnectionLost(error) : error;
   }
 
-  /** From now on the server lets a statement take so long, and the connection counts as silent soon after it. */
+  /** From now on the server lets a statement take so long (0: as long as it needs), and the connection counts as silent soon after it. */
   async limitStatements(timeoutMs: number): Promise<void> {
     await (this.query(`SET statement_timeout = ${timeoutMs}`) as Promise<unknown>);
     this.silenceMs = silenceAfter(timeoutMs);
@@ -230,6 +231,14 @@ export class WatchedClient extends pg.Client {
 
 /** What a session has beside the driver's own. */
 export type WatchedSession = pg.Client & Pick<WatchedClient, 'isBusy' | 'limitStatements' | 'discard'>;
+
+/** What a vanished host, or a server that stands still, does not close within this time is thrown away. */
+const END_WITHIN_MS = 1_000;
+
+/** Ends a session, also one on which nothing comes any more. */
+export async function endSession(session: WatchedSession): Promise<void> {
+  if (!(await endsWithin(session.end(), END_WITHIN_MS))) session.discard();
+}
 
 /** One session, not connected yet. */
 export function watchedSession(config: WatchedConfig): WatchedSession {

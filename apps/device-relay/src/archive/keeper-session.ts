@@ -1,4 +1,4 @@
-import { sessionConfig, watchedSession, type Prisma, type WatchedSession } from '#database';
+import { endSession, sessionConfig, watchedSession, type Prisma, type WatchedSession } from '#database';
 import type { RunStatement } from '#ledger';
 import type { Logger } from '#runtime';
 
@@ -32,7 +32,7 @@ export async function withKeeperLock<T>(
   } finally {
     // The server ends a session some time after its client did; the next round must not meet its lock. A lost session has none.
     await client.query('SELECT pg_advisory_unlock_all()').catch(() => 'lost');
-    await client.end();
+    await endSession(client);
   }
 }
 

@@ -60,6 +60,21 @@ test('a migration that makes the table of receipts anew is no restore, also of a
   }
 });
 
+test('it is bounded as the statements of lanes are, unless the database is another one', async () => {
+  let calls = 0;
+  const takesLong = (): Promise<void> => {
+    calls += 1;
+    return Promise.resolve();
+  };
+  await holdAfterRestore(session, logger, takesLong);
+  await holdAfterRestore(session, logger, takesLong);
+  expect(calls).toBe(0);
+  await rows.sql.query("UPDATE database_identity SET identity = 'the one before'");
+  await holdAfterRestore(session, logger, takesLong);
+  await holdAfterRestore(session, logger, takesLong);
+  expect(calls).toBe(1);
+});
+
 test('another one: registers without a journal stop and what waits there is unknown; once', async () => {
   await rows.createDevice('dev_journal');
   await rows.createDevice('dev_never_met');

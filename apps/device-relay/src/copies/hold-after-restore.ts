@@ -31,12 +31,21 @@ const NOTE_SERVER = `
  * another one. Registers without keys would be sold to twice, and the counters that could warn resemble a cashier's own
  * sales. So what may stand somewhere else becomes `unknown`, and registers without keys stop as `replaced`, until all
  * registers that could have it have been compared, or a person has decided (docs/backup.md).
+ *
+ * @param takesLong called before statements that may take as long as they need: what is noted already takes no time
  */
-export async function holdAfterRestore(client: pg.Client, logger: Logger): Promise<void> {
+export async function holdAfterRestore(
+  client: pg.Client,
+  logger: Logger,
+  takesLong: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const seen = await readIdentity(client, logger);
   await client.query('BEGIN');
   try {
     await client.query('INSERT INTO database_identity (identity) VALUES ($1) ON CONFLICT (id) DO NOTHING', [seen]);
+    // Where another relay is at it, it still shows what was there before.
+    const noted = await client.query<{ identity: string }>('SELECT identity FROM database_identity');
+    if (noted.rows[0]?.identity !== seen) await takesLong();
     // Locked: of several relays that come back together one does it, the others find it done.
     const known = await client.query<{ identity: string }>('SELECT identity FROM database_identity FOR UPDATE');
     const before = known.rows[0]?.identity;

@@ -229,14 +229,23 @@ test('the session is asked each second while a lane is in hand, and every five w
   }));
 
 describe('a connection on which nothing comes any more', () => {
-  test('its holder gives it up, connects anew and ends what the lost session still holds', async () => {
+  let proxy: TcpProxy;
+  let lineUrl: string;
+
+  beforeEach(async () => {
     const url = new URL(rows.database.url);
     const port = await freePorts(1);
-    const proxy = new TcpProxy(port, Number(url.port));
+    proxy = new TcpProxy(port, Number(url.port));
     await proxy.listen();
     url.port = String(port);
     url.searchParams.delete('connect_timeout');
-    const locks = newLocks(url.href);
+    lineUrl = url.href;
+  });
+
+  afterEach(() => proxy.close());
+
+  test('its holder gives it up, connects anew and ends what the lost session still holds', async () => {
+    const locks = newLocks(lineUrl);
     locks.onApplicationBootstrap();
     try {
       await untilTrue(() => locks.isConnected, 'the session is there');
@@ -250,7 +259,27 @@ describe('a connection on which nothing comes any more', () => {
       expect(await locks.tryTake(80_001)).not.toBeNull();
     } finally {
       await locks.onApplicationShutdown();
-      await proxy.close();
+    }
+  });
+
+  test.each([
+    ['while the database is compared', (client: pg.Client) => client.query('SELECT 1').then(() => undefined)],
+    ['before it is closed', () => Promise.reject(new Error('not this one'))],
+  ])('one that falls silent before its first use, %s, is followed by another', async (_when, goOn) => {
+    let sessions = 0;
+    const beforeUse = async (client: pg.Client): Promise<void> => {
+      sessions += 1;
+      if (sessions > 1) return;
+      proxy.deafen();
+      await goOn(client);
+    };
+    const settings = { databaseUrl: lineUrl, relayId: 'rly_ours', beforeUse };
+    const locks = new AdvisoryLaneLocks(settings, createLogger('test', 'silent'));
+    locks.onApplicationBootstrap();
+    try {
+      await untilTrue(() => locks.isConnected, 'the next session is there');
+    } finally {
+      await locks.onApplicationShutdown();
     }
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import type pg from 'pg';
 import {
+  endSession,
   HOLD_OF_ALL_LANES,
   LANE_LOCK_SESSIONS,
   sessionConfig,
@@ -10,15 +10,13 @@ import {
   type WatchedSession,
 } from '#database';
 import { LANE_LOCK_SPACE, SETTLE_GRACE_SECONDS } from '#ledger';
-import { endsWithin, systemClock, type Logger } from '#runtime';
+import { systemClock, type Logger } from '#runtime';
 import { beginConfirmation } from './lane-timing.js';
 import type { LaneLockHandle, LaneLocks } from './ports.js';
 
-/** How long a session that is over may take to close before the next one begins. */
-const CLOSE_WITHIN_MS = 1_000;
 const RECONNECT_PAUSES_MS = [50, 250, 500, 1_000, 2_000];
 
-/** Of lock statements, which take no time; soon after it the connection counts as silent (watched-client.ts). */
+/** Of lock statements and of what comes before them, which take no time; soon after it the connection counts as silent (watched-client.ts). */
 const STATEMENT_TIMEOUT_MS = 2_000;
 const HEARTBEAT_MS = 1_000;
 /**
@@ -125,8 +123,8 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       databaseUrl: string;
       /** As it stands in lanes that this relay settles. */
       relayId: string;
-      /** Runs on each new session before it takes any lane; while it fails, no lane is taken. */
-      beforeUse?: (client: pg.Client) => Promise<void>;
+      /** Runs on each new session before it takes any lane; while it fails, no lane is taken. It may change the limit of its statements. */
+      beforeUse?: (client: WatchedSession) => Promise<void>;
     },
     private readonly logger: Logger,
   ) {}
@@ -137,9 +135,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
 
   async onApplicationShutdown(): Promise<void> {
     this.stopped = true;
-    await this.session?.client
-      .end()
-      .catch((error: unknown) => this.logger.debug({ err: error }, 'closing the lock session failed'));
+    if (this.session) await endSession(this.session.client);
   }
 
   get isConnected(): boolean {
@@ -204,23 +200,36 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   }
 
   private async connectUntilLost(): Promise<void> {
-    const client = watchedSession(
-      // What runs before use may take as long as it needs (hold-after-restore.ts).
-      sessionConfig({ url: this.settings.databaseUrl, applicationName: LANE_LOCK_SESSIONS, statementTimeoutMs: 0 }),
-    );
+    const { databaseUrl: url } = this.settings;
+    const names = { url, applicationName: LANE_LOCK_SESSIONS };
+    const client = watchedSession(sessionConfig({ ...names, statementTimeoutMs: STATEMENT_TIMEOUT_MS }));
     const session = new Session(client, this.settings.relayId);
     client.once('end', () => session.end());
     client.on('error', (error) => {
       this.logger.error({ err: error }, 'lane lock session lost: lanes in hand end before their next byte');
       session.end();
     });
-    await client.connect();
+    try {
+      await client.connect();
+      await this.prepare(session);
+      await this.useUntilLost(session);
+    } finally {
+      // On a dead line the goodbye is not answered: the next session does not wait for it.
+      await endSession(client);
+    }
+  }
+
+  private async prepare(session: Session): Promise<void> {
+    const { client } = session;
     const { serverStartedAt, ...backend } = await ownBackend(client);
     session.backend = backend;
     session.serverStartedAt = serverStartedAt;
     await this.endPredecessor(client);
-    await this.prepare(client);
+    await this.settings.beforeUse?.(client);
     await client.limitStatements(STATEMENT_TIMEOUT_MS);
+  }
+
+  private async useUntilLost(session: Session): Promise<void> {
     this.predecessor = session.backend;
     session.alive = true;
     this.session = session;
@@ -229,10 +238,6 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     await session.over;
     clearInterval(beating);
     this.session = null;
-    // On a dead line the goodbye is not answered: the next session does not wait for it.
-    await endsWithin(client.end(), CLOSE_WITHIN_MS).catch((error: unknown) =>
-      this.logger.debug({ err: error }, 'the lost session was gone already'),
-    );
   }
 
   /** A session in whose statements nothing is under way could be lost without notice. */
@@ -253,25 +258,16 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
    * The server may go on for a while with a session whose connection is lost, and with its locks. The process has given it up,
    * so it may end it: nothing else would take these lanes before.
    */
-  private async endPredecessor(client: pg.Client): Promise<void> {
+  private async endPredecessor(client: WatchedSession): Promise<void> {
     if (!this.predecessor) return;
     await client.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::timestamptz',
       [this.predecessor.pid, this.predecessor.startedAt],
     );
   }
-
-  private async prepare(client: pg.Client): Promise<void> {
-    try {
-      await this.settings.beforeUse?.(client);
-    } catch (error) {
-      await client.end();
-      throw error;
-    }
-  }
 }
 
-async function ownBackend(client: pg.Client): Promise<Backend & { serverStartedAt: string }> {
+async function ownBackend(client: WatchedSession): Promise<Backend & { serverStartedAt: string }> {
   const { rows } = await client.query<Backend & { serverStartedAt: string }>(
     `SELECT pid, backend_start::text AS "startedAt", pg_postmaster_start_time()::text AS "serverStartedAt"
        FROM pg_stat_activity WHERE pid = pg_backend_pid()`,

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import type pg from 'pg';
-import { observePools, PrismaService, SalesDatabase, sessionsAt, transactionsAt } from '#database';
+import { observePools, PrismaService, SalesDatabase, sessionsAt, transactionsAt, type WatchedSession } from '#database';
 import { readBacklog } from '#ledger';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { OutgoingGuard } from '#outgoing';
@@ -68,7 +67,8 @@ import { WakeNotices } from './wake-notices.js';
       provide: AdvisoryLaneLocks,
       inject: [SETTINGS_TOKEN, RELAY_ID, LOGGER],
       useFactory: (settings: RelaySettings, relayId: string, logger: Logger) => {
-        const beforeUse = (client: pg.Client): Promise<void> => holdAfterRestore(client, logger);
+        const beforeUse = (client: WatchedSession): Promise<void> =>
+          holdAfterRestore(client, logger, () => client.limitStatements(0));
         return new AdvisoryLaneLocks({ databaseUrl: sessionsAt(settings), relayId, beforeUse }, logger);
       },
     },
