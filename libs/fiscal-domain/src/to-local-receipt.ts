@@ -73,10 +73,10 @@ function toLocalItem(line: ReceiptLine, vatRule: VatRule, hasCommission: boolean
 }
 
 /**
- * Price and discount whose line total on the wire is exactly `totalTiyin`. Usually the line's own. A refund's share of a line need
+ * Price and discount as the fiscal document has them: their line total is exactly `totalTiyin`. Usually the line's own. A refund's share of a line need
  * not be price × quantity: then the unit price is raised as little as needed and the excess is sent as discount.
  */
-function wirePrice(line: ReceiptLine): { priceTiyin: Tiyin; discountTiyin: Tiyin } {
+export function wirePrice(line: ReceiptLine): { priceTiyin: Tiyin; discountTiyin: Tiyin } {
   const total = BigInt(line.totalTiyin);
   const gross = lineGross(line.priceTiyin, line.quantity);
   if (gross >= total) return { priceTiyin: line.priceTiyin, discountTiyin: tiyin(Number(gross - total)) };

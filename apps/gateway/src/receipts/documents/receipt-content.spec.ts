@@ -1,6 +1,17 @@
 // Promise: page, paper and text say what the stored receipt says, to the tiyin, in three languages, and run nothing that stands in it.
 import fc from 'fast-check';
-import { formatQuantity, tiyin, type FiscalField } from '#fiscal-domain';
+import {
+  formatQuantity,
+  leftOf,
+  lineGross,
+  partsOf,
+  resolvedTotals,
+  thousandths,
+  tiyin,
+  toLocalReceipt,
+  type FiscalField,
+  type ReceiptLine,
+} from '#fiscal-domain';
 import { RECEIPT_LANGUAGES, RECEIPT_WORDS, sumText, type ReceiptLanguage } from '#paper';
 import { PAPER_COLUMNS } from './paper.js';
 import { PAGE_POLICY, PAGE_STYLE } from './page-style.js';
@@ -8,7 +19,7 @@ import { PAGE_WORDS } from './page-words.js';
 import { missingPage, receiptHtml } from './receipt-html.js';
 import { receiptLines, receiptText } from './receipt-lines.js';
 import { receiptRows } from './receipt-rows.js';
-import { anyDocument, BASKET, shown } from './testing/documents.js';
+import { anyDocument, BASKET, documentOf, shown } from './testing/documents.js';
 import type { ShownReceipt } from './shown-receipt.js';
 
 const KG = { ru: 'кг', uz: 'kg', en: 'kg' } as const;
@@ -60,6 +71,45 @@ test('the page shows each line as it was sold', () => {
         expect(item).toContain(line.spic);
       });
       expect(page).toContain(`<dt>TOTAL</dt><dd>${sumText(document.totalTiyin)} UZS</dd>`);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a part of a line has the price that its register prints: price × quantity is the sum beside it, on every paper', () => {
+  const bySum = (sum: number): ReceiptLine[] => {
+    const sold = documentOf([
+      { quantity: 1_000, priceTiyin: 3_000_000 },
+      { quantity: 300, priceTiyin: 104 },
+    ]).lines;
+    const first = partsOf(sold, leftOf(sold, []), [
+      { by: 'sum', line: 1, totalTiyin: tiyin(sum) },
+      { by: 'quantity', line: 2, quantity: thousandths(100), labels: null },
+    ]);
+    if (first.kind === 'refused') throw new Error('refused');
+    const second = partsOf(sold, leftOf(sold, first.lines), [
+      { by: 'sum', line: 1, totalTiyin: tiyin(sum) },
+      { by: 'quantity', line: 2, quantity: thousandths(100), labels: null },
+    ]);
+    if (second.kind === 'refused') throw new Error('refused');
+    return second.lines;
+  };
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1_400_000 }), (sum) => {
+      const lines = bySum(sum);
+      const document = { ...documentOf([], 'refund'), lines, ...resolvedTotals(lines) };
+      const { items } = toLocalReceipt(document, 'unit');
+      const rows = receiptRows(shown({ type: 'refund', document }), 'en').items;
+      lines.forEach((line, at) => {
+        const [{ price, discount = 0 } = { price: NaN }, row] = [items[at], rows[at]];
+        const quantity = `${formatQuantity(line.quantity)} pc`;
+        expect(row?.priced).toEqual({
+          label: `${quantity} × ${sumText(price)}`,
+          value: sumText(Number(lineGross(tiyin(price), line.quantity))),
+        });
+        const [off, after] = row?.discounted.map(({ value }) => value) ?? [];
+        expect([off, after]).toEqual(discount > 0 ? [`−${sumText(discount)}`, sumText(line.totalTiyin)] : []);
+      });
     }),
     { numRuns: 60 },
   );

@@ -2,6 +2,7 @@ import {
   formatQuantity,
   isTestId,
   tashkentDayFirst,
+  wirePrice,
   type FiscalField,
   type ReceiptLine,
   type ReceiptStatus,
@@ -135,7 +136,8 @@ function headRows({ registration, createdAt, cashier }: ShownReceipt, { paper, p
 }
 
 function itemRows(line: ReceiptLine, receipt: ShownReceipt, { language, paper, page }: Words): ItemRows {
-  const hasDiscount = line.discountTiyin > 0;
+  // A part of a line that its own price does not say has another one at the register: the two papers are of one document.
+  const { priceTiyin, discountTiyin } = wirePrice(line);
   const unit = unitName(line.units, language) ?? receipt.packageNames.get(packageKey(line)) ?? '';
   const details = [
     { label: `${paper.vat} ${String(line.vatPercent)}%`, value: sumText(line.vatTiyin) },
@@ -148,15 +150,16 @@ function itemRows(line: ReceiptLine, receipt: ShownReceipt, { language, paper, p
   return {
     name: line.name,
     priced: {
-      label: `${formatQuantity(line.quantity)}${unit === '' ? '' : ` ${unit}`} × ${sumText(line.priceTiyin)}`,
-      value: sumText(line.totalTiyin + line.discountTiyin),
+      label: `${formatQuantity(line.quantity)}${unit === '' ? '' : ` ${unit}`} × ${sumText(priceTiyin)}`,
+      value: sumText(line.totalTiyin + discountTiyin),
     },
-    discounted: hasDiscount
-      ? [
-          { label: paper.discount, value: `−${sumText(line.discountTiyin)}` },
-          { label: paper.afterDiscount, value: sumText(line.totalTiyin) },
-        ]
-      : [],
+    discounted:
+      discountTiyin > 0
+        ? [
+            { label: paper.discount, value: `−${sumText(discountTiyin)}` },
+            { label: paper.afterDiscount, value: sumText(line.totalTiyin) },
+          ]
+        : [],
     details: details.filter(({ value }) => value !== ''),
   };
 }
