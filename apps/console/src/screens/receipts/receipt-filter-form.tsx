@@ -1,11 +1,11 @@
 import { useState, type FormEvent, type ReactElement } from 'react';
-import { tiyinToInput } from '../../format/money.js';
-import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
+import { startOfDay } from '../../format/time.js';
 import { useLanguage } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField, type Option } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
-import { FILTERS, sumFilter, type FilterName, type ReceiptFilters } from './receipt-filters.js';
+import type { FilterName, ReceiptFilters } from './receipt-filters.js';
+import { TIMES, toFilters, toTyped } from './typed-filters.js';
 import type { Places } from './use-places.js';
 
 interface Props {
@@ -14,35 +14,6 @@ interface Props {
   /** Of the list: a filter that the gateway does not take is shown at its field. */
   problem: unknown;
   onApply: (filters: ReceiptFilters) => void;
-}
-
-const SUMS: readonly FilterName[] = ['total_min', 'total_max'];
-const TIMES: readonly FilterName[] = ['created_from', 'created_to', 'registered_from', 'registered_to'];
-
-/** As a person types them. */
-function toTyped(filters: ReceiptFilters, language: string): Record<FilterName, string> {
-  const shown = (name: FilterName): string => {
-    const value = filters[name] ?? '';
-    if (SUMS.includes(name)) return /^\d{1,15}$/.test(value) ? tiyinToInput(Number(value), language) : value;
-    return TIMES.includes(name) ? instantToInput(filters[name]) : value;
-  };
-  return Object.fromEntries(FILTERS.map((name) => [name, shown(name)])) as Record<FilterName, string>;
-}
-
-function toFilters(typed: Record<FilterName, string>): ReceiptFilters {
-  const asked = (name: FilterName): string | undefined => {
-    if (SUMS.includes(name)) return sumFilter(typed[name]);
-    if (TIMES.includes(name)) return inputToInstant(typed[name]);
-    const text = typed[name].trim();
-    if (text === '') return undefined;
-    return name === 'terminal_id' ? text.toUpperCase() : text;
-  };
-  const filters: ReceiptFilters = {};
-  for (const name of FILTERS) {
-    const value = asked(name);
-    if (value !== undefined) filters[name] = value;
-  }
-  return filters;
 }
 
 export function ReceiptFilterForm({ filters, places, problem, onApply }: Props): ReactElement {
@@ -64,12 +35,12 @@ export function ReceiptFilterForm({ filters, places, problem, onApply }: Props):
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    onApply(toFilters(typed));
+    onApply(toFilters(typed, filters));
   };
   /** A day of Tashkent, whatever else is typed. */
   const ofDay = (daysAgo: number): void => {
     const day = { created_from: startOfDay(daysAgo), created_to: startOfDay(daysAgo - 1) };
-    const next = { ...toFilters(typed), ...day };
+    const next = { ...toFilters(typed, filters), ...day };
     setTyped(toTyped(next, language));
     onApply(next);
   };

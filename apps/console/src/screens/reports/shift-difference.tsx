@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
+import { secondAfter } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { NumberTable } from '../../ui/number-table.js';
 import { Money } from '../../ui/shown.js';
@@ -41,7 +42,11 @@ export function ShiftDifference({ row }: { row: Schema<'ReconciliationView'> }):
       )}
       <Link
         to="/receipts"
-        search={{ device_id: row.device_id, registered_from: row.opened_at, registered_to: row.closed_at }}
+        search={{
+          device_id: row.device_id,
+          registered_from: row.opened_at,
+          registered_to: secondAfter(row.closed_at),
+        }}
       >
         {reports.receiptsOfShift}
       </Link>
