@@ -39,11 +39,6 @@ export function startOfDay(daysAgo: number): string {
   return new Date(`${tashkentDay(new Date(Date.now() - daysAgo * 86_400_000))}T00:00:00+05:00`).toISOString();
 }
 
-/** The end of the second of a time that is known to the second. */
-export function secondAfter(instant: string): string {
-  return new Date(new Date(instant).getTime() + 1_000).toISOString();
-}
-
 /** What `<input type="datetime-local">` holds, read as time of Tashkent. */
 export function inputToInstant(text: string): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/.test(text)) return undefined;

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { secondAfter } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { NumberTable } from '../../ui/number-table.js';
 import { Money } from '../../ui/shown.js';
+import { receiptsOfShift } from './receipts-of-shift.js';
 
 const SUMS = ['sale_cash', 'sale_card', 'sale_vat', 'refund_cash', 'refund_card', 'refund_vat'] as const;
 const COUNTS = ['sale_count', 'refund_count'] as const;
@@ -40,14 +40,7 @@ export function ShiftDifference({ row }: { row: Schema<'ReconciliationView'> }):
           }))}
         />
       )}
-      <Link
-        to="/receipts"
-        search={{
-          device_id: row.device_id,
-          registered_from: row.opened_at,
-          registered_to: secondAfter(row.closed_at),
-        }}
-      >
+      <Link to="/receipts" search={receiptsOfShift(row)}>
         {reports.receiptsOfShift}
       </Link>
     </details>
