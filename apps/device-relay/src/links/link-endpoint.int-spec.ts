@@ -1,10 +1,11 @@
 // Promise: what bounds a stranger ends with the proof: a register that was let in is cut for no answer that it may give.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LINK_LIMITS } from '#link';
 import { CidrSet } from '#outgoing';
 import { createLogger, systemClock } from '#runtime';
+import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
 import { newKey, RawRegister } from '../../../../test/links/raw-register.js';
 import { LinkEndpoint } from './link-endpoint.js';
 import { LinkSessions } from './link-sessions.js';
@@ -50,3 +51,26 @@ test('its answer is larger than a handshake, while the database is still asked w
   expect(await answer).toMatchObject({ kind: 'answered', httpStatus: 200 });
   raw.end();
 });
+
+test.each(['/elsewhere', '/link'])(
+  'a dialler that is refused (%s) and keeps its end open keeps no connection',
+  async (path) => {
+    const { port } = server.address() as AddressInfo;
+    const open = (): Promise<number> =>
+      new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await untilTrue(async () => (await open()) === 0, 'the ones before have ended');
+    const dialler = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let answer = '';
+    dialler.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    // What it sends afterwards may meet a reset.
+    dialler.on('error', () => undefined);
+    dialler.write(`GET ${path} HTTP/1.1\r\nHost: relay\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    try {
+      await untilTrue(() => answer.endsWith('\r\n\r\n'), 'it is answered');
+      expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
+      await untilTrue(async () => (await open()) === 0, 'its connection has ended');
+    } finally {
+      dialler.destroy();
+    }
+  },
+);

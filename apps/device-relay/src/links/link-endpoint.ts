@@ -127,6 +127,8 @@ export class LinkEndpoint {
 }
 
 function refuse(socket: Duplex, status: string): void {
+  // `end` alone waits for the dialler to end its own side, which no limit of the server bounds any more.
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
