@@ -1,5 +1,6 @@
 // Promise: a connection to PostgreSQL that says nothing any more is given up within seconds, and what was sent over it and never arrived never will.
 import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
 import { isDatabaseUnavailable, isNotSent } from '#runtime';
 import { freePorts } from '../../runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../test/system/tcp-proxy.js';
@@ -7,6 +8,7 @@ import { Prisma } from './generated/client.js';
 import { PageReader } from './page-reader.js';
 import { PrismaService } from './prisma.service.js';
 import { createTestDatabase, type TestDatabase } from './testing/index.js';
+import { WatchedPool } from './watched-pool.js';
 
 /** Goal: everything is served again within five seconds; the rest is for a busy machine. */
 const SOON_MS = 15_000;
@@ -111,6 +113,32 @@ test('a session of pages that has fallen silent meanwhile is closed within secon
     line.deafen();
     await within(reader.close());
   } finally {
+    await line.close();
+  }
+});
+
+test('a session that only listens falls with the silent ones beside it: it has no statement that would show it', async () => {
+  const url = new URL(database.url);
+  const port = await freePorts(1);
+  const line = new TcpProxy(port, Number(url.port));
+  await line.listen();
+  url.port = String(port);
+  const settings = { url: url.href, applicationName: 'silent-listener', statementTimeoutMs: 1_000 };
+  const pool = new WatchedPool({ ...settings, size: 2, maxWaiting: 10 });
+  const session = await (pool.connect() as Promise<pg.PoolClient>);
+  try {
+    await session.query('LISTEN anything');
+    const lost = new Promise((resolve) => session.once('error', resolve));
+    // Longer than any transaction may rest.
+    await delay(10_500);
+    const ask = (): Promise<unknown> => pool.query('SELECT 1') as Promise<unknown>;
+    await ask();
+    line.deafen();
+    await within(expect(ask()).rejects.toThrow(/PostgreSQL/));
+    await within(lost);
+  } finally {
+    session.release(true);
+    await pool.end();
     await line.close();
   }
 });

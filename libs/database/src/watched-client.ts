@@ -76,6 +76,8 @@ export class WatchedClient extends pg.Client {
   /** When the last byte is known to have come, by `performance.now()`. */
   private receivedMs = performance.now();
   private bytesReceived = 0;
+  /** When its last statement had been answered, by `performance.now()`. */
+  private atRestSinceMs = performance.now();
   /** When the connection is given up, unless something comes. */
   private deadlineMs = Infinity;
 
@@ -90,6 +92,7 @@ export class WatchedClient extends pg.Client {
     this.on('error', () => undefined);
     this.on('drain', () => {
       this.busy = false;
+      this.atRestSinceMs = performance.now();
       this.readProgress();
     });
     this.once('end', () => clearTimeout(this.timer ?? undefined));
@@ -98,6 +101,11 @@ export class WatchedClient extends pg.Client {
   /** Whether an answer is expected. */
   get isBusy(): boolean {
     return this.busy;
+  }
+
+  /** For how long no answer has been expected. */
+  get atRestMs(): number {
+    return this.busy ? 0 : performance.now() - this.atRestSinceMs;
   }
 
   /** Overloaded in `pg`, too: by a callback or a promise. */
@@ -180,6 +188,12 @@ export class WatchedClient extends pg.Client {
     if (!this.busy) return this.reset();
     this.deadlineMs = Math.min(this.deadlineMs, performance.now() + SUSPECT_MS);
     this.schedule();
+  }
+
+  /** Asks one that is at rest whether it still answers: without an answer it is given up as any that is silent. */
+  probe(): void {
+    // A connection that is given up says so by itself.
+    void (this.queryPlain(['SELECT 1']) as Promise<unknown>).catch(() => 'not answered');
   }
 
   /** Ends it without a word to the server, which may not be there any more. */

@@ -37,6 +37,9 @@ function scoped(client: pg.PoolClient, merchantId: string | null): pg.PoolClient
  */
 const IDLE_MS = 120_000;
 
+/** Longer than a transaction may rest before the server ends it (session.ts): a session in use that rests for longer only listens. */
+const LISTENS_AFTER_MS = 10_000;
+
 type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
 
 /**
@@ -131,6 +134,8 @@ export class WatchedPool extends pg.Pool {
     for (const client of this.watched) {
       // Within a transaction nothing may be expected at this moment: its next statement shows what the connection is worth.
       if (!this.inUse.has(client) || client.isBusy) client.suspect(sinceMs);
+      // It has no next statement, and would be deaf for good.
+      else if (client.atRestMs > LISTENS_AFTER_MS) client.probe();
     }
   }
 }
