@@ -63,6 +63,11 @@ const LONG = [
   'test/payments/two-attempts.int-spec.ts',
   'test/payments/inbound.int-spec.ts',
   'apps/device-relay/src/watch-day.int-spec.ts',
+  'libs/queue/src/lane-queue.silent.int-spec.ts',
+  'apps/device-relay/src/lanes/advisory-lane-locks.int-spec.ts',
+  'libs/database/src/silent-sessions.int-spec.ts',
+  'libs/http/src/unread-answers.int-spec.ts',
+  'libs/runtime/src/workers/supervisor.int-spec.ts',
   'apps/gateway/src/receipts/documents/receipt-page.int-spec.ts',
   'test/screen/receipt-page.int-spec.ts',
 ];
