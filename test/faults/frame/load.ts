@@ -47,6 +47,8 @@ export class Load {
   readonly complaints: string[] = [];
   /** Answers with 503, also to those who are still asking. */
   refusals = 0;
+  /** What was said to those who were. */
+  readonly refusedBecause = new Set<string>();
   private issued = 0;
   private count = 0;
   private readonly stopping = new AbortController();
@@ -135,7 +137,10 @@ export class Load {
         return sold;
       }
       setbacks.push('answer' in reply ? `${reply.answer.status} ${reply.answer.body.code}` : codeOf(reply.error));
-      if ('answer' in reply && reply.answer.status === 503) this.refusals += 1;
+      if ('answer' in reply && reply.answer.status === 503) {
+        this.refusals += 1;
+        this.refusedBecause.add(String(reply.answer.body.detail));
+      }
       if ('answer' in reply && !this.maySayThat(marker, reply.answer)) return null;
       if (answeredMs - startedMs > GIVE_UP_MS) {
         this.complaints.push(`${marker} was never accepted, last: ${setbacks.at(-1)}`);
