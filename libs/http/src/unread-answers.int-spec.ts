@@ -8,6 +8,7 @@ import { Controller, Get, Module, Res } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { createLogger } from '#runtime';
+import { standStill } from '../../runtime/src/testing/stand-still.js';
 import { untilTrue } from '../../runtime/src/testing/until.js';
 import { createFastifyNestApp } from './fastify-app.js';
 
@@ -33,6 +34,13 @@ class AnswerController {
   @Get('whole')
   whole(): { text: string } {
     return { text: ' '.repeat(LARGE) };
+  }
+
+  /** Its first byte comes later than an answer may lie unread. */
+  @Get('late')
+  async late(): Promise<{ text: string }> {
+    await delay(UNREAD_MS * 1.5);
+    return { text: 'late' };
   }
 
   /** Nothing comes for longer than a client may leave what is there. */
@@ -108,4 +116,30 @@ test('an answer that halts is waited for by a client that takes what comes', asy
   let text = '';
   for await (const piece of client) text += String(piece);
   expect(text).toContain(', ended');
+});
+
+test('a stop of this process ends no answer that its client goes on taking', async () => {
+  const client = await ask('stream');
+  let bytes = 0;
+  while (bytes === 0) {
+    bytes += (client.read() as Buffer | null)?.length ?? 0;
+    await delay(10);
+  }
+  // The first time Node.js sees that something was taken since the write.
+  for (let stop = 0; stop < 2; stop += 1) {
+    standStill(UNREAD_MS * 1.5);
+    await delay(10);
+  }
+  for await (const piece of client) bytes += (piece as Buffer).length;
+  expect(bytes).toBeGreaterThan(LARGE);
+});
+
+test('an answer behind another one on its connection may take its time', async () => {
+  const client = connect(port, '127.0.0.1');
+  await once(client, 'connect');
+  const headers = 'HTTP/1.1\r\nHost: here\r\n';
+  client.write(`GET /v1/nothing ${headers}\r\nGET /v1/late ${headers}Connection: close\r\n\r\n`);
+  let text = '';
+  for await (const piece of client) text += String(piece);
+  expect(text).toContain('{"text":"late"}');
 });
