@@ -14,7 +14,7 @@ const REOPEN_DELAY_MS = 1_000;
 const CLOSE_STEP_TIMEOUT_MS = 2_000;
 const DEFAULT_CLOSE_DEADLINE_MS = 10_000;
 const DEFAULT_LOCK_DURATION_MS = 15_000;
-/** An idle worker claims every five seconds, the longest that BullMQ blocks for. */
+/** An idle worker claims every five seconds (lane-queue-backend.ts). */
 const DEFAULT_DEAF_AFTER_MS = 30_000;
 const DEAF_CHECKS = 12;
 
@@ -54,7 +54,7 @@ export class LaneListener {
    *
    * @param options lockDurationMs: how long the jobs of a relay that died stay its own, 15 s unless set; deafAfterMs: how long nothing was
    *   claimed though there was room, until the worker is opened anew, 30 s unless set
-   * @param handler runs for at most `concurrency` devices at once; what it throws is counted and logged, nothing more
+   * @param handler runs for at most `concurrency` devices at once, beside those that a discarded worker has begun; what it throws is counted and logged, nothing more
    * @throws Error when it is started twice, after close, or without a handler for every job
    */
   start(handler: (deviceId: string) => Promise<void>, options: ListenerOptions): void {

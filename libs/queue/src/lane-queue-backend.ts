@@ -7,6 +7,8 @@ import { parseQueueUrl, type QueueAddress } from './queue-address.js';
 import { openRedis, type RedisSettings } from './redis-client.js';
 
 const FAILED_CLAIM_PAUSE_MS = 250;
+/** Of a worker that has nothing to do, until it claims again: what BullMQ itself waits for where nothing went wrong. */
+const LONGEST_WAIT_SECONDS = 5;
 /** Of the queue's own statements on PostgreSQL. */
 const STATEMENT_TIMEOUT_MS = 4_000;
 const MAX_WAITING = 1_000;
@@ -169,6 +171,8 @@ export function openLaneWorker(
  * role away (measured).
  */
 function watched(backend: IQueueBackend, onClaimed: () => void): IQueueBackend {
+  // After an error BullMQ waits for as long as its back end may: an hour on PostgreSQL, in which nothing shows that it hears.
+  Object.defineProperty(backend, 'maximumBlockTimeout', { value: LONGEST_WAIT_SECONDS });
   const claim = backend.moveToActive.bind(backend);
   backend.moveToActive = async (...claimed): Promise<unknown[]> => {
     try {

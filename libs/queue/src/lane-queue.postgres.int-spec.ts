@@ -1,8 +1,13 @@
 /** Promise at stake: a receipt that was accepted reaches its register at once (PostgreSQL back end), without Redis. */
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type OwnServer, startOwnServer } from '../../database/src/testing/index.js';
+import { untilTrue } from '../../runtime/src/testing/until.js';
+import { LaneListener } from './lane-listener.js';
 import { laneQueueBackend } from './lane-queue-backend.js';
+import { QueueCounters } from './queue-trouble.js';
+import { counted } from './testing/deaf-backend.js';
 import { laneQueueContract } from './testing/lane-queue-contract.js';
 
 describe('the lane queue on PostgreSQL', () => {
@@ -36,6 +41,25 @@ describe('the lane queue on PostgreSQL', () => {
         `INSERT INTO bullmq.dedup (queue, dedup_id, job_id) VALUES ('device-lane', '${deviceId}', '4711')`,
       );
     },
+  });
+
+  test('a worker that has met a short outage and has nothing to do claims on, and is not taken for deaf', async () => {
+    const { backend, workers } = counted(laneQueueBackend({ queueUrl: null, databaseUrl: urls.url }));
+    const quiet = { info: () => undefined, error: () => undefined };
+    const listener = new LaneListener(backend, new QueueCounters(), quiet);
+    listener.start(() => Promise.resolve(), { concurrency: 1, deafAfterMs: 20_000 });
+    try {
+      await untilTrue(() => listener.state === 'listening', 'listening');
+      // Into its first wait.
+      await delay(2_000);
+      await server.kill();
+      await delay(4_000);
+      await server.restart();
+      await delay(26_000);
+      expect(workers()).toBe(1);
+    } finally {
+      await listener.close();
+    }
   });
 
   async function asSuperuser(sql: string): Promise<unknown[]> {

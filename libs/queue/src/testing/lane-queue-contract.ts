@@ -302,9 +302,9 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const device = newDevice();
     const release = register.hold(device);
     newBell().ring(device);
-    listener.start(register.handler, { concurrency: 1, deafAfterMs: 6_000 });
+    listener.start(register.handler, { concurrency: 1, deafAfterMs: 8_000 });
     await untilTrue(() => register.runsOf(device) === 1, 'its only place is taken');
-    await delay(7_000);
+    await delay(12_000);
     expect(workers()).toBe(1);
     release();
   });
