@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { AggregatorRegistry, type MetricObject } from 'prom-client';
 import type { Logger } from '../logger.js';
 import { readRegistry, type Metrics, type MetricsText } from '../metrics.js';
@@ -235,13 +234,12 @@ class Supervisor {
   }
 }
 
-async function codeOf(worker: Worker): Promise<number | null> {
-  const [code] = (await once(worker, 'exit')) as [number | null];
-  return code;
+/** Null: a signal has ended it. Not by `once`, which an error of the channel to the worker would end early. */
+function codeOf(worker: Worker): Promise<number | null> {
+  return new Promise((resolve) => worker.once('exit', (code: number | null) => resolve(code)));
 }
 
-/** Of one that has begun nothing yet: the signal itself may have ended it, which is well, too. */
-async function endOf(worker: Worker): Promise<0> {
-  await once(worker, 'exit');
-  return 0;
+/** Of one that does not listen yet: the signal itself may have ended it, which is well, too. */
+async function endOf(worker: Worker): Promise<number> {
+  return (await codeOf(worker)) ?? 0;
 }
