@@ -38,10 +38,10 @@ const MS_PER_DAY = 86_400_000;
 const TASHKENT_MS = 5 * 3_600_000;
 /** Day 0 of spreadsheets. */
 const SPREADSHEET_EPOCH_MS = Date.UTC(1899, 11, 30);
-const YEAR_FIRST = /^(\d{4})[-./](\d{2})[-./](\d{2})(?=$|[ T])/;
-const DAY_FIRST = /^(\d{2})[-./](\d{2})[-./](\d{4})(?=$|[ T,])/;
+const YEAR_FIRST = /^(\d{4})[-./](\d{2})[-./](\d{2})(?=$|[ T])/i;
+const DAY_FIRST = /^(\d{2})[-./](\d{2})[-./](\d{4})(?=$|[ T,])/i;
 /** Behind the day: a time that says in which zone it is, as RFC 3339 writes it and as databases do. */
-const TIME_IN_ZONE = /^[T, ]+(\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(?:Z|UTC|GMT|([+-]\d{2}):?(\d{2})?)$/;
+const TIME_IN_ZONE = /^[T, ]+(\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)? ?(?:Z|UTC|GMT|([+-]\d{2}):?(\d{2})?)$/i;
 
 /** @returns the day in Tashkent, YYYY-MM-DD; null: it cannot be read */
 export function readDay(text: string): string | null {
