@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import type { Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { startOfDay, tashkentDay } from '../../format/time.js';
+import { startOfDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Card, Facts, Money } from '../../ui/shown.js';
@@ -81,12 +81,7 @@ export function PeriodCard({ title, sums, days }: { title: string; sums: Sums; d
               <Money tiyin={sums.net} />
             </strong>,
           ],
-          [
-            words.vat,
-            <Link to="/reports" search={{ by: 'vat', from: tashkentDay(new Date(from)), to: tashkentDay(new Date()) }}>
-              <Money tiyin={sums.net_vat} />
-            </Link>,
-          ],
+          [words.vat, <Money tiyin={sums.net_vat} />],
         ]}
       />
     </Card>
