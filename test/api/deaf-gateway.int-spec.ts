@@ -2,12 +2,11 @@
 import 'reflect-metadata';
 import { PrismaService } from '#database';
 import { createLogger } from '#runtime';
-import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { SigningKeys } from '../../apps/gateway/src/access/signing/signing-keys.js';
 import { SigningRig } from '../../apps/gateway/src/access/signing/testing/signing-rig.js';
 import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
-import { TcpProxy } from '../system/tcp-proxy.js';
+import { lineTo } from '../system/tcp-proxy.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 
 const logger = createLogger('gateway', 'error', { write: () => undefined });
@@ -31,11 +30,7 @@ test('a deaf gateway reads again', async () => {
   const client = await rig.createClient();
   const signer = await rig.signerFor(client);
   const { DATABASE_URL, SECRETS_KEY } = rig.fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
-  const url = new URL(DATABASE_URL);
-  const port = await freePorts(1);
-  const line = new TcpProxy(port, Number(url.port));
-  await line.listen();
-  url.host = `127.0.0.1:${port}`;
+  const { line, url } = await lineTo(DATABASE_URL);
   url.searchParams.delete('connect_timeout');
   await until('the gateways listen', listeners, (count) => count === 1);
   const keys = new SigningKeys(rig.prisma, { DATABASE_URL: url.href, SECRETS_KEY }, logger);
@@ -65,11 +60,7 @@ test('a question that is never answered holds up no later request of the client'
   const client = await rig.createClient();
   const signer = await rig.signerFor(client);
   const { DATABASE_URL, SECRETS_KEY } = rig.fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
-  const url = new URL(DATABASE_URL);
-  const port = await freePorts(1);
-  const line = new TcpProxy(port, Number(url.port));
-  await line.listen();
-  url.host = `127.0.0.1:${port}`;
+  const { line, url } = await lineTo(DATABASE_URL);
   const prisma = new PrismaService({ url: url.href, poolSize: 2, applicationName: 'half-deaf', lockTimeoutMs: 400 });
   // It receives no notice, so what it knows counts for less than a second.
   const keys = new SigningKeys(prisma, { DATABASE_URL: 'postgresql://127.0.0.1:9/x', SECRETS_KEY }, logger);

@@ -1,4 +1,15 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+
+/** A line before the server of this address, and the address behind which it listens. */
+export async function lineTo(address: string): Promise<{ line: TcpProxy; url: URL }> {
+  const url = new URL(address);
+  const port = await freePorts(1);
+  const line = new TcpProxy(port, Number(url.port));
+  await line.listen();
+  url.host = `127.0.0.1:${port}`;
+  return { line, url };
+}
 
 /** A line between programs and a server that a test can cut, silently or not. */
 export class TcpProxy {

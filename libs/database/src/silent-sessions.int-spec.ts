@@ -2,8 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { isDatabaseUnavailable, isNotSent } from '#runtime';
-import { freePorts } from '../../runtime/src/testing/free-ports.js';
-import { TcpProxy } from '../../../test/system/tcp-proxy.js';
+import { lineTo, type TcpProxy } from '../../../test/system/tcp-proxy.js';
 import { Prisma } from './generated/client.js';
 import { PageReader } from './page-reader.js';
 import { PrismaService } from './prisma.service.js';
@@ -23,11 +22,8 @@ let direct: PrismaService;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const url = new URL(database.url);
-  const port = await freePorts(1);
-  proxy = new TcpProxy(port, Number(url.port));
-  await proxy.listen();
-  url.port = String(port);
+  const { line, url } = await lineTo(database.url);
+  proxy = line;
   url.searchParams.delete('connect_timeout');
   lineUrl = url.href;
   prisma = new PrismaService({ url: lineUrl, applicationName: 'silent', ...SETTINGS });
@@ -100,11 +96,7 @@ test('slow is not silent: a statement may take as long as the server lets it, an
 });
 
 test('a session of pages that has fallen silent meanwhile is closed within seconds', async () => {
-  const url = new URL(database.url);
-  const port = await freePorts(1);
-  const line = new TcpProxy(port, Number(url.port));
-  await line.listen();
-  url.port = String(port);
+  const { line, url } = await lineTo(database.url);
   try {
     const settings = { databaseUrl: url.href, applicationName: 'silent-pages', pageSize: 1 };
     const options = { ...settings, idleTimeoutMs: 60_000, statementTimeoutMs: 30_000 };
@@ -118,11 +110,7 @@ test('a session of pages that has fallen silent meanwhile is closed within secon
 });
 
 test('a session that only listens falls with the silent ones beside it: it has no statement that would show it', async () => {
-  const url = new URL(database.url);
-  const port = await freePorts(1);
-  const line = new TcpProxy(port, Number(url.port));
-  await line.listen();
-  url.port = String(port);
+  const { line, url } = await lineTo(database.url);
   const settings = { url: url.href, applicationName: 'silent-listener', statementTimeoutMs: 1_000 };
   const pool = new WatchedPool({ ...settings, size: 2, maxWaiting: 10 });
   const session = await (pool.connect() as Promise<pg.PoolClient>);
@@ -185,11 +173,7 @@ const judged = (statement: Promise<unknown>): Promise<{ unavailable: boolean; no
   );
 
 test('a connection that is cut under a statement is lost, one that is not free in time was never there; through Prisma, too', async () => {
-  const url = new URL(database.url);
-  const port = await freePorts(1);
-  const line = new TcpProxy(port, Number(url.port));
-  await line.listen();
-  url.port = String(port);
+  const { line, url } = await lineTo(database.url);
   const cut = new PrismaService({ url: url.href, applicationName: 'cut', ...SETTINGS, statementTimeoutMs: 60_000 });
   const asked = [
     cut.queryHot(Prisma.sql`SELECT pg_sleep(50)`),

@@ -1,9 +1,8 @@
 /** Promise at stake: after the line to PostgreSQL fell silent, wake-ups come at once again, and not with the queue's next poll. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase } from '#database/testing';
-import { freePorts } from '../../runtime/src/testing/free-ports.js';
 import { until, untilTrue } from '../../runtime/src/testing/until.js';
-import { TcpProxy } from '../../../test/system/tcp-proxy.js';
+import { lineTo } from '../../../test/system/tcp-proxy.js';
 import { LaneBell } from './lane-bell.js';
 import { laneQueueBackend } from './lane-queue-backend.js';
 import { LaneListener } from './lane-listener.js';
@@ -18,11 +17,7 @@ const AT_ONCE_MS = 1_000;
 
 test('the worker that listens is as quick as before', async () => {
   const database = await createTestDatabase();
-  const url = new URL(database.url);
-  const port = await freePorts(1);
-  const line = new TcpProxy(port, Number(url.port));
-  await line.listen();
-  url.port = String(port);
+  const { line, url } = await lineTo(database.url);
   const queueAt = (databaseUrl: string) => laneQueueBackend({ queueUrl: null, databaseUrl });
   const bell = new LaneBell(queueAt(database.url), new QueueCounters(), quiet);
   const listener = new LaneListener(queueAt(url.href), new QueueCounters(), quiet);

@@ -5,8 +5,7 @@ import { createLogger } from '#runtime';
 import { behindDelay, type DelayingProxy } from '../../../../test/system/delaying-proxy.js';
 import { standStill } from '../../../../libs/runtime/src/testing/stand-still.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
-import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
-import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
+import { lineTo, type TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { isDue } from './drain-lane.js';
 import { LaneRows } from './testing/lane-rows.js';
@@ -233,11 +232,8 @@ describe('a connection on which nothing comes any more', () => {
   let lineUrl: string;
 
   beforeEach(async () => {
-    const url = new URL(rows.database.url);
-    const port = await freePorts(1);
-    proxy = new TcpProxy(port, Number(url.port));
-    await proxy.listen();
-    url.port = String(port);
+    const { line, url } = await lineTo(rows.database.url);
+    proxy = line;
     url.searchParams.delete('connect_timeout');
     lineUrl = url.href;
   });

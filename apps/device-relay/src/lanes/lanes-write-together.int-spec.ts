@@ -3,9 +3,8 @@ import pg from 'pg';
 import { PrismaService, type Prisma } from '#database';
 import type { Registration } from '#fiscal-domain';
 import { LaneWrites, type ClosedAndOpened, type CloseRegistered, type Intent } from '#ledger';
-import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
-import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
+import { lineTo } from '../../../../test/system/tcp-proxy.js';
 import { Chance } from './simulation/testing/chance.js';
 import { countGroups } from './testing/count-groups.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';
@@ -356,11 +355,7 @@ describe('a group', () => {
 
   test('whose connection has gone silent holds up the lanes that are not in it for a moment', async () => {
     const [first, behind] = [await RESULT['is new']!(together, 0), await RESULT['is new']!(together, 1)];
-    const url = new URL(together.database.url);
-    const port = await freePorts(1);
-    const proxy = new TcpProxy(port, Number(url.port));
-    await proxy.listen();
-    url.port = String(port);
+    const { line: proxy, url } = await lineTo(together.database.url);
     // It is noticed by the program after longer than the test would take.
     const patience = { lockTimeoutMs: 120_000, statementTimeoutMs: 180_000 };
     const silent = new PrismaService({ url: url.href, poolSize: 2, applicationName: 'silent', ...patience });

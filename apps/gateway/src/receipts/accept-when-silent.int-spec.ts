@@ -6,9 +6,8 @@ import type { NewReceipt } from '#ledger';
 import { Problem } from '#problems';
 import { newId, sha256 } from '#runtime';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
-import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { untilTrue } from '../../../../libs/runtime/src/testing/until.js';
-import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
+import { lineTo, type TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AcceptReceipts } from './accept-receipts.js';
 import { ReceiptRepository } from './receipt.repository.js';
 
@@ -22,11 +21,8 @@ beforeAll(async () => {
   direct = new SalesDatabase({ url: database.url, poolSize: 2, applicationName: 'direct', lockTimeoutMs: 400 });
 });
 beforeEach(async () => {
-  const url = new URL(database.url);
-  const port = await freePorts(1);
-  proxy = new TcpProxy(port, Number(url.port));
-  await proxy.listen();
-  url.port = String(port);
+  const { line, url } = await lineTo(database.url);
+  proxy = line;
   url.searchParams.delete('connect_timeout');
   const timeouts = { lockTimeoutMs: 200, statementTimeoutMs: 800 };
   sales = new SalesDatabase({ url: url.href, poolSize: 4, applicationName: 'silent-accept', ...timeouts });
