@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { createFastifyNestApp } from '#http';
 import {
+  answerSupervisor,
   createLogger,
   isSupervisor,
   Metrics,
   runProgram,
   serveMetrics,
-  answerSupervisor,
   startTracing,
   STOP_GRACE_MS,
   stopOnSignals,

@@ -190,7 +190,7 @@ export class WatchedClient extends pg.Client {
     this.schedule();
   }
 
-  /** Asks one that is at rest whether it still answers: without an answer it is given up as any that is silent. */
+  /** Asks one that is at rest whether it still answers: without an answer it is given up, as all that are silent. */
   probe(): void {
     // A connection that is given up says so by itself.
     void (this.queryPlain(['SELECT 1']) as Promise<unknown>).catch(() => 'not answered');

@@ -226,6 +226,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     session.serverStartedAt = serverStartedAt;
     await this.endPredecessor(client);
     await this.settings.beforeUse?.(client);
+    // Which may have lifted it.
     await client.limitStatements(STATEMENT_TIMEOUT_MS);
   }
 

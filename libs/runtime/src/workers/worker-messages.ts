@@ -9,7 +9,7 @@ export type WorkerMessage =
   | { fiscal: 'read-own'; id: number }
   | { fiscal: 'own'; id: number; metrics: MetricObject[] }
   | { fiscal: 'failed'; id: number; reason: string }
-  /** Supervisor to worker: any answer shows that its event loop turns. */
+  /** Supervisor to worker: whatever it says shows that its event loop turns. */
   | { fiscal: 'are-you-there'; id: number }
   | { fiscal: 'here'; id: number };
 
