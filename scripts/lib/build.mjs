@@ -8,7 +8,8 @@ import { fingerprint, isUpToDate, writeStamp } from './stamps.mjs';
 
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.stamp');
-const TSC = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+/** The compiler in Go: the same text as TypeScript 6 in each file, for a third of the processor time. */
+const TSC = path.join(ROOT, 'node_modules', 'typescript-native', 'bin', 'tsc');
 const CONSOLE_FOLDER = path.join(ROOT, 'apps', 'console') + path.sep;
 const CONSOLE = path.join(DIST, 'console');
 const REFERENCE = path.join(DIST, 'reference');

@@ -8,6 +8,7 @@ import { ROOT } from './paths.mjs';
  * most of the time that it takes to start (docs/adr/0154-programs-start-from-one-file.md). What the compiler wrote stays beside it,
  * for threads, tools and tests that load single modules.
  */
+const APPS = path.join(ROOT, 'dist', 'apps');
 const PROGRAMS = [
   'gateway/src/main.js',
   'gateway/src/programs/cli/main.js',
@@ -31,6 +32,13 @@ const BUNDLE = '.bundle.cjs';
 /** In the place of the bundler's own helper, and as long. */
 const SAME = '__same';
 export const SAME_HELPER = `function ${SAME}(value) { return value; }`;
+/** Strict, as all modules are. `$here`: the bundle's own address; `$apps`: that of `dist/apps`, which holds all bundles. */
+const HEAD = [
+  `'use strict';`,
+  `const $here = require('node:url').pathToFileURL(__filename).href;`,
+  `const $apps = $here.slice(0, $here.lastIndexOf('/dist/apps/') + '/dist/apps/'.length);`,
+  SAME_HELPER,
+].join(' ');
 const MARK = '// Bundled by scripts/lib/bundle-programs.mjs.';
 
 /**
@@ -41,24 +49,21 @@ export function isOfBundle(name) {
   return /\.modules\.js(\.map)?$/.test(name);
 }
 
-/** Bundles the programs in `dist`, each in the place of its compiled `main.js`. */
-export async function bundlePrograms() {
-  await Promise.all(PROGRAMS.map((program) => bundle(path.join(ROOT, 'dist', 'apps', program))));
-}
-
 /**
- * A CommonJS file: Node.js reads it in three fifths of the time that it takes for modules, and for parts that are loaded late.
- * @param {string} main
+ * Bundles the programs in `dist`, each in the place of its compiled `main.js`: a CommonJS file, which Node.js reads in three fifths of the
+ * time that it takes for modules, and for parts that are loaded late. In one run, so that what they share is read once.
  */
-async function bundle(main) {
+export async function bundlePrograms() {
   // Packages may be used only from here on.
   const { build } = await import('esbuild');
-  const folder = path.dirname(main);
-  keepModules(main);
-  const file = main.replace(/\.js$/, BUNDLE);
+  for (const program of PROGRAMS) keepModules(path.join(APPS, program));
   const { outputFiles } = await build({
-    entryPoints: [main.replace(/\.js$/, MODULES)],
-    outfile: file,
+    entryPoints: PROGRAMS.map((program) => ({
+      in: path.join(APPS, program.replace(/\.js$/, MODULES)),
+      out: program.replace(/\.js$/, '.bundle'),
+    })),
+    outdir: APPS,
+    outExtension: { '.js': '.cjs' },
     bundle: true,
     platform: 'node',
     target: 'node20.19',
@@ -67,20 +72,20 @@ async function bundle(main) {
     write: false,
     external: EXTERNAL.flatMap((name) => [name, `${name}/*`]),
     define: { 'import.meta.url': '$here' },
-    banner: {
-      // Strict, as all modules are.
-      js: `'use strict'; const $here = require('node:url').pathToFileURL(__filename).href; ${SAME_HELPER}`,
-    },
+    banner: { js: HEAD },
     // Read by the program itself (libs/runtime/src/mapped-stacks.ts): Node.js would read one that the file names at each start.
     sourcemap: 'external',
     sourcesContent: false,
-    plugins: [placesOfModules(folder), optionalPackages],
+    plugins: [placesOfModules, optionalPackages],
     logLevel: 'warning',
   });
   for (const { path: name, text } of outputFiles)
-    fs.writeFileSync(name, name === file ? withNamesOfClassesOnly(text) : text);
-  fs.writeFileSync(main, startOf(file));
-  fs.rmSync(`${main}.map`, { force: true });
+    fs.writeFileSync(name, name.endsWith(BUNDLE) ? withNamesOfClassesOnly(text) : text);
+  for (const program of PROGRAMS) {
+    const main = path.join(APPS, program);
+    fs.writeFileSync(main, startOf(main.replace(/\.js$/, BUNDLE)));
+    fs.rmSync(`${main}.map`, { force: true });
+  }
 }
 
 /**
@@ -124,30 +129,27 @@ function keepModules(main) {
 
 /**
  * `import.meta` of a module goes on to mean that module's own file, although it stands in another now.
- * @param {string} folder of the bundle
- * @returns {import('esbuild').Plugin}
+ * @type {import('esbuild').Plugin}
  */
-function placesOfModules(folder) {
-  return {
-    name: 'places-of-modules',
-    setup(builder) {
-      builder.onLoad({ filter: /[\\/]dist[\\/](apps|libs)[\\/].*\.js$/ }, ({ path: file }) => {
-        const text = fs.readFileSync(file, 'utf8');
-        if (!/import\.meta\.(url|dirname|filename)/.test(text)) return undefined;
-        const at = (/** @type {string} */ target) =>
-          `new URL(${JSON.stringify(`./${path.relative(folder, target).replaceAll('\\', '/')}`)}, import.meta.url)`;
-        /** @type {Record<string, string>} */
-        const meaning = {
-          url: `${at(file)}.href`,
-          filename: `$fileOf(${at(file)})`,
-          dirname: `$fileOf(${at(path.dirname(file))})`,
-        };
-        const contents = text.replace(/import\.meta\.(url|dirname|filename)/g, (_, name) => meaning[name] ?? '');
-        return { contents: `import { fileURLToPath as $fileOf } from 'node:url'; ${contents}`, loader: 'js' };
-      });
-    },
-  };
-}
+const placesOfModules = {
+  name: 'places-of-modules',
+  setup(builder) {
+    builder.onLoad({ filter: /[\\/]dist[\\/](apps|libs)[\\/].*\.js$/ }, ({ path: file }) => {
+      const text = fs.readFileSync(file, 'utf8');
+      if (!/import\.meta\.(url|dirname|filename)/.test(text)) return undefined;
+      const at = (/** @type {string} */ target) =>
+        `new URL(${JSON.stringify(`./${path.relative(APPS, target).replaceAll('\\', '/')}`)}, $apps)`;
+      /** @type {Record<string, string>} */
+      const meaning = {
+        url: `${at(file)}.href`,
+        filename: `$fileOf(${at(file)})`,
+        dirname: `$fileOf(${at(path.dirname(file))})`,
+      };
+      const contents = text.replace(/import\.meta\.(url|dirname|filename)/g, (_, name) => meaning[name] ?? '');
+      return { contents: `import { fileURLToPath as $fileOf } from 'node:url'; ${contents}`, loader: 'js' };
+    });
+  },
+};
 
 /**
  * What a package asks for and does without stays a question at run time.
