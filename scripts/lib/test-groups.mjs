@@ -51,9 +51,7 @@ export const GROUPS = [
     command('the example in Node.js', TSC, ['-p', 'examples/node', '--pretty', 'false']),
     command('tools', TSC, ['-p', 'scripts/tsconfig.json', '--pretty', 'false']),
   ]),
-  checks('format', 30, 'read', [
-    command('formatting', bin('prettier/bin/prettier.cjs'), ['--check', '--log-level', 'warn', '.']),
-  ]),
+  checks('format', 30, 'read', [command('formatting', bin('oxfmt/bin/oxfmt'), ['--check', '.'])]),
   checks('boundaries', 30, 'read', [
     command('who imports whom', bin('dependency-cruiser/bin/dependency-cruise.mjs'), [
       ...['apps', 'libs', 'test', 'bench'].filter((folder) => fs.existsSync(path.join(ROOT, folder))),

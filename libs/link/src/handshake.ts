@@ -41,7 +41,8 @@ export const REFUSALS = [
 export type LinkRefusal = (typeof REFUSALS)[number];
 
 export type Verdict =
-  { type: 'accepted'; epoch: string; heartbeatMs: number } | { type: 'refused'; reason: LinkRefusal };
+  | { type: 'accepted'; epoch: string; heartbeatMs: number }
+  | { type: 'refused'; reason: LinkRefusal };
 
 const NONCE_BYTES = 32;
 const KEY_BYTES = 32;

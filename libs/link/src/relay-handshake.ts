@@ -3,7 +3,9 @@ import { CLOSE, decodeFrame, encodeFrame, LINK_LIMITS } from './frames.js';
 import { isAnswerTo, newChallenge, readHello, type Hello, type LinkRefusal, type Verdict } from './handshake.js';
 
 export type Greeting =
-  { kind: 'proven'; hello: Hello } | { kind: 'refused'; reason: LinkRefusal } | { kind: 'failed'; reason: string };
+  | { kind: 'proven'; hello: Hello }
+  | { kind: 'refused'; reason: LinkRefusal }
+  | { kind: 'failed'; reason: string };
 
 /**
  * The relay's side of a handshake: challenge, and the register's proof that it has the key that it names. Whether that key

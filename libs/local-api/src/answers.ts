@@ -5,7 +5,13 @@ import { asObject, asWords, parseSaleResponse } from './shapes.js';
 
 /** Why an answer proves nothing. */
 export type UnclearReason =
-  'timeout' | 'reset' | 'unreadable' | 'too_large' | 'contradiction' | 'http_error' | 'redirect';
+  | 'timeout'
+  | 'reset'
+  | 'unreadable'
+  | 'too_large'
+  | 'contradiction'
+  | 'http_error'
+  | 'redirect';
 
 export type Refusal = Extract<RegisterAnswer, { kind: 'refused' }>;
 

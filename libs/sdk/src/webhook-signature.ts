@@ -6,7 +6,12 @@ import { FiscalGatewayError, UsageError } from './errors.js';
 export type FiscalEvent = Omit<Schema<'EventView'>, 'data'> & { data: Readonly<Record<string, unknown>> };
 
 export type WebhookRefusal =
-  'header_missing' | 'timestamp_invalid' | 'too_old' | 'too_new' | 'no_match' | 'body_invalid';
+  | 'header_missing'
+  | 'timestamp_invalid'
+  | 'too_old'
+  | 'too_new'
+  | 'no_match'
+  | 'body_invalid';
 
 /** Not from the gateway, or too old: answer with 400 and do nothing. */
 export class WebhookVerificationError extends FiscalGatewayError {
@@ -22,7 +27,8 @@ export class WebhookVerificationError extends FiscalGatewayError {
 
 /** `Headers` of fetch, or an object as Node.js has it. */
 export type HeadersLike =
-  { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
   /** How far `webhook-timestamp` may be from now, seconds; five minutes by default. */

@@ -22,7 +22,8 @@ import type { ReceiptIssuer } from './receipt-html.js';
 import { AWAITS_RESEND, saleResponse, type SignedDocument } from './sale-response.js';
 
 export type SaleOutcome =
-  { readonly kind: 'registered'; readonly response: SaleResponse; readonly replayed: boolean } | Refusal;
+  | { readonly kind: 'registered'; readonly response: SaleResponse; readonly replayed: boolean }
+  | Refusal;
 
 export interface RegisterReceiptParts {
   readonly module: FiscalModule;

@@ -15,7 +15,9 @@ const FIRST_DELAY_MS = 30_000;
 const LONGEST_DELAY_MS = 60 * 60 * 1000;
 
 export type PinCheck =
-  { readonly kind: 'right' } | { readonly kind: 'wrong' } | { readonly kind: 'locked'; readonly waitMs: number };
+  | { readonly kind: 'right' }
+  | { readonly kind: 'wrong' }
+  | { readonly kind: 'locked'; readonly waitMs: number };
 
 interface Attempts {
   readonly failures: number;

@@ -1,6 +1,7 @@
 /** What a person at the counter has of a receipt: its id, the link that the seller sent, or the fiscal document on paper. */
 export type ReceiptInHand =
-  { kind: 'receipt'; id: string } | { kind: 'document'; terminal_id: string; receipt_seq: string };
+  | { kind: 'receipt'; id: string }
+  | { kind: 'document'; terminal_id: string; receipt_seq: string };
 
 const RECEIPT_ID = /^rcp_(?:test_)?[0-9a-z]{26}$/;
 /** The address of the buyer's page; its digest is of no use here, who searches has rights of its own. */

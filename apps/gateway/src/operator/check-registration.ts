@@ -39,7 +39,8 @@ export interface AttemptEvidence {
 export type CheckedRegistration = NamedRegistration;
 
 export type RegistrationCheck =
-  { kind: 'consistent'; registration: CheckedRegistration } | { kind: 'refused'; faults: ProblemError[] };
+  | { kind: 'consistent'; registration: CheckedRegistration }
+  | { kind: 'refused'; faults: ProblemError[] };
 
 /** How far a time that a person typed may be from the link's, which has seconds. */
 const TYPED_TIME_TOLERANCE_MS = 60_000;

@@ -35,7 +35,8 @@ import { faultOfShape, faultOfViolation } from './rule-faults.js';
 import { statedFields, type StatedFields } from './stated-fields.js';
 
 export type Composed = (
-  { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] }
+  | { kind: 'composed'; document: StoredReceiptDocument }
+  | { kind: 'refused'; faults: ProblemError[] }
 ) & { stated: StatedFields };
 
 /**

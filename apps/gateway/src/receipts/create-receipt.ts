@@ -35,7 +35,8 @@ export interface CreatedReceipt {
 
 /** One that can be written, or what was found to have been stored before. */
 export type ReadyReceipt =
-  { kind: 'ready'; identity: StoredIdentity; row: NewReceipt } | ({ kind: 'found' } & CreatedReceipt);
+  | { kind: 'ready'; identity: StoredIdentity; row: NewReceipt }
+  | ({ kind: 'found' } & CreatedReceipt);
 
 const OPERATION = 'receipts';
 

@@ -15,11 +15,13 @@ import type { ReceiptBody } from './receipt-body.js';
 import { lostFields, unsupportedFaults } from './stated-fields.js';
 
 export type Prepared =
-  { kind: 'prepared'; route: Route; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
+  | { kind: 'prepared'; route: Route; document: StoredReceiptDocument }
+  | { kind: 'refused'; problem: Problem };
 
 type Placed = Extract<Placing, { kind: 'placed' }>['place'];
 export type PreparedForProvider =
-  { kind: 'prepared'; route: Placed; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
+  | { kind: 'prepared'; route: Placed; document: StoredReceiptDocument }
+  | { kind: 'refused'; problem: Problem };
 
 /** Where a receipt would go and what it would become there, or everything that is wrong with it. Stores nothing. */
 @Injectable()

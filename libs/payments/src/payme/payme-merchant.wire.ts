@@ -24,7 +24,8 @@ export type PaymeCommand =
 
 export type PaymeId = number | string | null;
 export type PaymeReading =
-  { kind: 'command'; id: PaymeId; command: PaymeCommand } | { kind: 'fault'; id: PaymeId; error: PaymeError };
+  | { kind: 'command'; id: PaymeId; command: PaymeCommand }
+  | { kind: 'fault'; id: PaymeId; error: PaymeError };
 
 export interface PaymeError {
   code: number;

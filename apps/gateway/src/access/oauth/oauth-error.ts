@@ -3,7 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { secondsToWait } from '../limits/limit-headers.js';
 
 export type OauthErrorCode =
-  'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope' | 'slow_down';
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'unsupported_grant_type'
+  | 'invalid_scope'
+  | 'slow_down';
 
 /** A refusal of the token endpoint in the shape of RFC 6749 §5.2, which OAuth clients read. */
 export class OauthError extends Error {

@@ -16,7 +16,8 @@ interface ClaimedDigest {
 }
 
 export type DigestReading =
-  { kind: 'digests'; digests: readonly ClaimedDigest[] } | { kind: 'unusable'; detail: string };
+  | { kind: 'digests'; digests: readonly ClaimedDigest[] }
+  | { kind: 'unusable'; detail: string };
 export type DigestVerdict = { kind: 'matches' } | { kind: 'differs'; detail: string };
 
 /** Content-Digest (RFC 9530): the digests that we know, at least one. */

@@ -21,7 +21,11 @@ export interface VerificationContext {
 }
 
 export type SignatureRefusal =
-  'signature_missing' | 'signature_invalid' | 'signature_expired' | 'digest_mismatch' | 'component_missing';
+  | 'signature_missing'
+  | 'signature_invalid'
+  | 'signature_expired'
+  | 'digest_mismatch'
+  | 'component_missing';
 
 export type SignatureVerdict =
   /** By this key; the nonce alone says whether it was used before. `aheadSeconds`: the signer's clock against ours. */

@@ -18,7 +18,8 @@ export interface Route {
 type UnknownPlace = { kind: 'unknown'; field: 'cashier_id' | 'branch_id' | 'device_id'; detail: string };
 export type Routing = { kind: 'routed'; route: Route } | UnknownPlace | { kind: 'no_device' };
 export type Placing =
-  { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule' | 'takesFields'> & { deviceId: null } } | UnknownPlace;
+  | { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule' | 'takesFields'> & { deviceId: null } }
+  | UnknownPlace;
 
 export interface RouteQuery extends PlaceQuery {
   deviceId: string | null;

@@ -7,7 +7,9 @@ const TIMEOUT_MS = 10_000;
 const MAX_PAGE_BYTES = 1024 * 1024;
 
 export type OfdPageReading =
-  { kind: 'page'; text: string } | { kind: 'absent'; detail: string } | { kind: 'away'; detail: string };
+  | { kind: 'page'; text: string }
+  | { kind: 'absent'; detail: string }
+  | { kind: 'away'; detail: string };
 
 /**
  * The tax office's public page of a document. Its address is the operator's OFD_CHECK_URL and not that of the link: a false

@@ -17,7 +17,9 @@ export interface RegisterRow {
 
 /** `left_out`: not about money that moved. `unreadable`: for a person. */
 export type RowReading =
-  { kind: 'row'; row: RegisterRow } | { kind: 'left_out' } | { kind: 'unreadable'; number: number; reason: string };
+  | { kind: 'row'; row: RegisterRow }
+  | { kind: 'left_out' }
+  | { kind: 'unreadable'; number: number; reason: string };
 
 /** What PostgreSQL cannot hold, and what no reference has. */
 const UNSTORABLE = /[\u0000-\u001f\ud800-\udfff]/u;

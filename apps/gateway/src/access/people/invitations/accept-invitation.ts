@@ -34,7 +34,8 @@ export interface BegunInvitation {
 
 /** What a user logs in with from now on. */
 type Credentials =
-  { kind: 'password'; passwordHash: string; step: number; offer: string } | { kind: 'passkey'; passkey: NewPasskey };
+  | { kind: 'password'; passwordHash: string; step: number; offer: string }
+  | { kind: 'passkey'; passkey: NewPasskey };
 
 const NONCE_BYTES = 24;
 
