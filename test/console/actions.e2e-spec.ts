@@ -10,7 +10,7 @@ import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, type Visitor } from './console-rig.js';
 import { adoptRegister, decideAboutMoney, goBackInRegister, loseNextPage, rotateSecret } from './decisions.js';
-import { faultsOf } from './judge-screen.js';
+import { faultsOf, rulesIn } from './judge-screen.js';
 import { ACTIONS, READ_ONLY, screensOf } from './offered.js';
 
 let rig: ConsoleRig;
@@ -276,7 +276,9 @@ describeInBrowser('what is set up in the console', () => {
     for (const language of LANGUAGES) {
       const visitor = await rig.visitor({ language });
       for (const path of paths)
-        wrong.push(...(await faultsOf(visitor.page, `${path} ${language}`, () => visitor.open(path))));
+        wrong.push(
+          ...(await faultsOf(visitor.page, `${path} ${language}`, rulesIn(language), () => visitor.open(path))),
+        );
       await leave(visitor);
     }
     expect(wrong).toEqual([]);

@@ -8,7 +8,7 @@ import { setFaults } from '../system/ground-truth.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { ConsoleRig, HOSTILE, LANGUAGES } from './console-rig.js';
 import { measureBesideEmptyPage } from './console-speed.js';
-import { faultsOf } from './judge-screen.js';
+import { faultsOf, rulesIn } from './judge-screen.js';
 import { seeSale } from './live-overview.js';
 import { OFFERED, screensOf } from './offered.js';
 
@@ -372,7 +372,8 @@ describeInBrowser('the console', () => {
     test.each(LANGUAGES)('%s: every screen can be read by all, fits 360 px, and runs nothing', async (language) => {
       const visitor = await rig.visitor({ language });
       const wrong: string[] = [];
-      for (const path of paths) wrong.push(...(await faultsOf(visitor.page, path, () => visitor.open(path))));
+      for (const path of paths)
+        wrong.push(...(await faultsOf(visitor.page, path, rulesIn(language), () => visitor.open(path))));
       expect(wrong).toEqual([]);
       expect([await visitor.hasRun(), ...visitor.trouble]).toEqual([false]);
       await visitor.end();

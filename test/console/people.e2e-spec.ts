@@ -12,7 +12,7 @@ import { until } from '../../libs/runtime/src/testing/until.js';
 import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
 import { ConsoleRig, LANGUAGES } from './console-rig.js';
-import { faultsOf } from './judge-screen.js';
+import { faultsOf, rulesIn } from './judge-screen.js';
 import { playDay } from './day-of-shop.js';
 import { addClientWithFreshFactor } from './decisions.js';
 
@@ -395,7 +395,7 @@ async function readByAll(): Promise<void> {
         await page.locator(ready).first().waitFor();
         await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
       };
-      wrong.push(...(await faultsOf(page, `${path} ${language}`, show)));
+      wrong.push(...(await faultsOf(page, `${path} ${language}`, rulesIn(language), show)));
     }
     await keepLanguage(page, 'en');
   };

@@ -2,7 +2,7 @@
 import { sql } from '../system/database.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, type Visitor } from './console-rig.js';
-import { faultsOf } from './judge-screen.js';
+import { faultsOf, rulesIn } from './judge-screen.js';
 
 const DAY = '2026-03-04';
 const CLICK = { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' };
@@ -146,7 +146,7 @@ describeInBrowser('payment providers in the console', () => {
     for (const language of LANGUAGES) {
       const reader = await rig.visitor({ language });
       for (const path of ['/payments?view=routing', '/payments?view=settlements', `/settlements/${data[0]?.id}`])
-        wrong.push(...(await faultsOf(reader.page, `${path} ${language}`, () => reader.open(path))));
+        wrong.push(...(await faultsOf(reader.page, `${path} ${language}`, rulesIn(language), () => reader.open(path))));
       expect(reader.trouble).toEqual([]);
       await reader.end();
     }
