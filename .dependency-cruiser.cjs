@@ -2,7 +2,7 @@
  * The cut of the system (docs/architecture.md): who may know whom. Tests and the helpers in testing/ see what they test.
  * @type {import('dependency-cruiser').IConfiguration}
  */
-const TESTS = '(\\.(spec|int-spec|e2e-spec)\\.ts$|/testing/)';
+const TESTS = '(\\.(spec|int-spec|e2e-spec|long-spec)\\.ts$|/testing/)';
 
 /**
  * The folders of an app, ground floor first. Each knows those before it and none after it, nor those beside it. `together`: the files
@@ -202,7 +202,7 @@ module.exports = {
       name: 'no-test-code-in-programs',
       severity: 'error',
       from: { path: '^(apps|libs)/', pathNot: TESTS },
-      to: { path: ['/testing/', '\\.(spec|int-spec|e2e-spec)\\.ts$'] },
+      to: { path: ['/testing/', '\\.(spec|int-spec|e2e-spec|long-spec)\\.ts$'] },
     },
     {
       name: 'no-unresolvable',

@@ -116,7 +116,7 @@ export default tseslint.config(
   {
     // What programs run on the texts of strangers.
     files: ['apps/**/*.{ts,tsx}', 'libs/**/*.ts'],
-    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec,long-spec}.ts', '**/testing/**'],
     plugins: { regexp },
     rules: {
       'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
@@ -125,18 +125,18 @@ export default tseslint.config(
   },
   {
     files: ['apps/**/*.ts', 'libs/**/*.ts'],
-    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**', 'libs/fiscal-domain/src/text.ts'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec,long-spec}.ts', '**/testing/**', 'libs/fiscal-domain/src/text.ts'],
     rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax, normalising, joined, barrel] },
   },
   {
     // Tests and their fixtures set up what no program could.
     files: ['apps/**/*.ts', 'libs/**/*.ts', 'scripts/**/*.mjs'],
-    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec,long-spec}.ts', '**/testing/**'],
     rules: { 'local/owned-tables': 'error' },
   },
   {
     files: ['apps/**/*.ts', 'libs/**/*.ts'],
-    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec,long-spec}.ts', '**/testing/**'],
     rules: { 'local/ledger-readers': 'error' },
   },
   { files: ['**/index.ts'], rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax] } },
@@ -145,7 +145,7 @@ export default tseslint.config(
   { files: ['libs/http/src/**/*.ts'], rules: { 'no-restricted-imports': 'off' } },
   {
     // A `describe` is a chapter, not a function; answers of HTTP are compared, not typed.
-    files: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**/*.ts', 'test/**/*.ts'],
+    files: ['**/*.{spec,int-spec,e2e-spec,long-spec}.ts', '**/testing/**/*.ts', 'test/**/*.ts'],
     rules: {
       'max-lines-per-function': 'off',
       'no-restricted-properties': 'off',

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Three kinds of tests by file name: .spec pure, .int-spec with real parts, .e2e-spec whole system. */
+/** Four kinds of tests by file name: .spec pure, .int-spec with real parts, .e2e-spec whole systems, .long-spec those before a release. */
 
 /**
  * @param {string} name
@@ -35,6 +35,8 @@ export default {
     project('unit', 'spec', natively),
     project('integration', 'int-spec', { ...natively, ...withDatabase }),
     project('system', 'e2e-spec', { ...natively, ...withDatabase }),
+    // Only by npm run test:long.
+    project('long', 'long-spec', { ...natively, ...withDatabase }),
     // Judged by a person; only by npm run console:pictures.
     project('pictures', 'pictures', { ...natively, ...withDatabase }),
   ],

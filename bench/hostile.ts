@@ -1,5 +1,5 @@
 import { costsOf, MAX_OPEN_MS, MAX_RATIO, type Cost } from '../test/hostile/cost-of-entries.js';
-import { openEntries, tokenEntries } from '../test/hostile/entries.js';
+import { openEntries, otherTokenEntries, tokenEntries } from '../test/hostile/entries.js';
 import { startTargets } from '../test/hostile/hostile-targets.js';
 import { CAN_MEASURE } from '../test/hostile/processor-time.js';
 import type { Figure } from './report.js';
@@ -13,7 +13,7 @@ export async function benchHostile({ times }: { times: number }): Promise<Figure
   const targets = await startTargets();
   try {
     const figures: Figure[] = [];
-    for (const entry of [...openEntries(targets), ...tokenEntries(targets)]) {
+    for (const entry of [...openEntries(targets), ...tokenEntries(targets), ...otherTokenEntries(targets)]) {
       const costs = await costsOf(targets.system, entry, times);
       const [dearest] = costs.sort((one, other) => other.ratio - one.ratio);
       if (dearest) figures.push(figureOf(dearest, costs));

@@ -6,9 +6,9 @@ const Sequencer = /** @type {typeof imported.default} */ (/** @type {unknown} */
 /** Files that take longest, the longest first: as measured in a run of all on a slow machine (2026-11-30). */
 const LONG = [
   'test/console/console.e2e-spec.ts',
-  'test/faults/tenths-releases.e2e-spec.ts',
+  'test/faults/tenths-releases.long-spec.ts',
   'test/console/people.e2e-spec.ts',
-  'test/hostile/hostile.e2e-spec.ts',
+  'test/hostile/routes.long-spec.ts',
   'test/faults/tenths-fleet.e2e-spec.ts',
   'test/deployment/image-stages.e2e-spec.ts',
   'test/console/actions.e2e-spec.ts',
@@ -16,7 +16,7 @@ const LONG = [
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/faults/tenths-providers.e2e-spec.ts',
   'test/system/terminals.e2e-spec.ts',
-  'test/faults/tenths-nation.e2e-spec.ts',
+  'test/faults/tenths-nation.long-spec.ts',
   'test/recovery/restore.e2e-spec.ts',
   'test/cli/cli.e2e-spec.ts',
   'test/start/quickstart.e2e-spec.ts',

@@ -9,7 +9,13 @@ import { UserError } from './user-error.mjs';
 /** @typedef {import('./test-run.mjs').Counts} Counts */
 
 /** By the end of a file's name. */
-const SUFFIX = { unit: '.spec.ts', integration: '.int-spec.ts', system: '.e2e-spec.ts', pictures: '.pictures.ts' };
+const SUFFIX = {
+  unit: '.spec.ts',
+  integration: '.int-spec.ts',
+  system: '.e2e-spec.ts',
+  long: '.long-spec.ts',
+  pictures: '.pictures.ts',
+};
 
 /** @typedef {keyof typeof SUFFIX} Project */
 

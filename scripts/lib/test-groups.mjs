@@ -20,7 +20,10 @@ import { UserError } from './user-error.mjs';
 const bin = (/** @type {string} */ file) => path.join(ROOT, 'node_modules', file);
 /** The compiler in Go, two fifths of the processor time. What is compiled and linted stays with TypeScript 6 (docs/dependencies.md). */
 const TSC = bin('typescript-native/bin/tsc');
-/** @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }} CheckGroup */
+/**
+ * @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts>, isNamedOnly?: boolean }} CheckGroup
+ *   `isNamedOnly`: for hours and releases, not for each change
+ */
 /** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest' }} JestGroup */
 
 /**
@@ -86,6 +89,16 @@ export const GROUPS = [
     },
   },
   { name: 'lts', budgetSeconds: 120, lane: 'alone', run: onLongTermRelease },
+  {
+    name: 'long',
+    budgetSeconds: 900,
+    lane: 'alone',
+    isNamedOnly: true,
+    run: async () => {
+      await ensureBuilt();
+      return (await withDatabase(() => runJest(['long'], WORKERS_OF_SYSTEMS))).long;
+    },
+  },
 ];
 
 /**

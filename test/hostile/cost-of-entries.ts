@@ -53,7 +53,17 @@ export async function costsOf(system: TestSystem, entry: Entry, times = 3): Prom
   return costs;
 }
 
-export function isTooDear({ ratio, maxRatio, hostileMs, isAuthenticated, isBesideBare }: Cost): boolean {
+/** What is too dear at these entries, in words. */
+export async function tooDear(system: TestSystem, entries: readonly Entry[], times: number): Promise<string[]> {
+  const dear: Cost[] = [];
+  for (const entry of entries) dear.push(...(await costsOf(system, entry, times)).filter(isTooDear));
+  return dear.map(
+    ({ place, what, hostileMs, harmlessMs, ratio }) =>
+      `${place}: ${what}: ${hostileMs.toFixed(1)} ms against ${harmlessMs.toFixed(1)} ms, ${ratio.toFixed(1)} × per byte`,
+  );
+}
+
+function isTooDear({ ratio, maxRatio, hostileMs, isAuthenticated, isBesideBare }: Cost): boolean {
   if (!isAuthenticated && !isBesideBare && hostileMs > MAX_OPEN_MS) return true;
   return ratio > maxRatio && hostileMs > MEASURABLE_MS;
 }

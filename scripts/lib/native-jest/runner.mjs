@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import path from 'node:path';
 
 import { ROOT } from '../paths.mjs';
+import { spareTime } from './spare-time.mjs';
 
 /**
  * Runs test files natively, in processes of Node.js, each of which runs one after another as long as they leave nothing behind. Jest's own
@@ -47,10 +48,14 @@ export default class NativeRunner {
     const waiting = [...tests];
     /** @type {string[]} */
     const littering = [];
-    const inTurn = async () => {
+    const isOver = () => waiting.length === 0 || watcher.isInterrupted();
+    const inTurn = async (/** @type {boolean} */ isExtra) => {
       /** @type {ChildProcess | null} */
       let clean = null;
-      for (let test = waiting.shift(); test && !watcher.isInterrupted(); test = waiting.shift()) {
+      while (!isOver()) {
+        if (isExtra && !(await spareTime(isOver))) break;
+        const test = waiting.shift();
+        if (test === undefined) break;
         /** @type {ChildProcess} */
         const child = clean ?? start();
         await onStart(test);
@@ -65,7 +70,11 @@ export default class NativeRunner {
       }
       if (clean?.connected) clean.disconnect();
     };
-    await Promise.all(Array.from({ length: Math.min(this.globalConfig.maxWorkers, tests.length) }, inTurn));
+    const { maxWorkers } = this.globalConfig;
+    const rows = Array.from({ length: maxWorkers }, () => inTurn(false));
+    // Where files are to run one by one, they do.
+    const extra = maxWorkers > 1 ? Array.from({ length: Math.ceil(maxWorkers / 2) }, () => inTurn(true)) : [];
+    await Promise.all([...rows, ...extra]);
     // They are right to do so, but the next file had to read all modules anew.
     if (littering.length > 0) console.error(['Left something behind:', ...littering.sort()].join('\n'));
   }

@@ -1,4 +1,4 @@
-// Promise: no case of the fault table is left out of `npm test`, and none is tried on a system that cannot break so.
+// Promise: no case of the fault table is left out of `npm test` and `npm run test:long`, and none is tried on a system that cannot break so.
 import { CASES } from '../cases.js';
 import { TENTHS } from './tenths.js';
 

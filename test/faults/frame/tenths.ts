@@ -5,7 +5,7 @@ import { HEADER, rowAsMarkdown, type Row } from './row.js';
 import { runCase } from './run-case.js';
 import { startStage, type Stage, type StageKind } from './stage.js';
 
-/** Cases of one file of `npm test`: on one system, one after the other, then those that disturb no other case side by side. */
+/** Cases of one file of `npm test` or `npm run test:long`: on one system, one after the other, then those that disturb no other case side by side. */
 export interface Tenth {
   kind: StageKind;
   inTurn: readonly string[];
