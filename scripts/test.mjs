@@ -10,9 +10,12 @@ import { runProgram } from './lib/user-error.mjs';
 await runProgram(async () => {
   assertNodeVersion();
   endCommandsWithUs();
-  const { names } = readArguments('Usage: npm test [-- types lint unit …], all groups where none is named.', {
-    names: true,
-  });
+  const { names } = readArguments(
+    'Usage: npm test [-- types lint unit …], those of every change where none is named.',
+    {
+      names: true,
+    },
+  );
   await ensureInstalled();
   // Packages may be used only from here on.
   const { runGroups } = await import('./lib/test-run.mjs');

@@ -91,17 +91,16 @@ function copyAssets(from, to) {
 }
 
 /**
- * The compiler never deletes: a module that was renamed would live on in dist and still be importable.
+ * Neither the compiler nor the copying deletes: a module that was renamed would live on in dist and still be importable, a file be read.
  * @param {string} dist
  * @param {string} sources
  */
 function removeOrphans(dist, sources) {
   if (!fs.existsSync(dist)) return;
   for (const entry of fs.readdirSync(dist, { withFileTypes: true, recursive: true })) {
-    const match = /^(.*)\.js(\.map)?$/.exec(entry.name);
-    if (!entry.isFile() || match === null || isOfBundle(entry.name)) continue;
-    const stem = path.join(sources, path.relative(dist, entry.parentPath), match[1] ?? '');
-    const isCompiledOrCopied = fs.existsSync(`${stem}.ts`) || fs.existsSync(`${stem}.js`);
-    if (!isCompiledOrCopied) fs.rmSync(path.join(entry.parentPath, entry.name));
+    if (!entry.isFile() || isOfBundle(entry.name)) continue;
+    const file = path.join(sources, path.relative(dist, entry.parentPath), entry.name.replace(/\.map$/, ''));
+    if (!fs.existsSync(file) && !fs.existsSync(file.replace(/\.js$/, '.ts')))
+      fs.rmSync(path.join(entry.parentPath, entry.name));
   }
 }

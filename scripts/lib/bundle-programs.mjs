@@ -46,7 +46,7 @@ const MARK = '// Bundled by scripts/lib/bundle-programs.mjs.';
  * @param {string} name of a file in dist
  */
 export function isOfBundle(name) {
-  return /\.modules\.js(\.map)?$/.test(name);
+  return /\.(modules\.js|bundle\.cjs)(\.map)?$/.test(name);
 }
 
 /**

@@ -18,7 +18,7 @@ import { UserError } from './user-error.mjs';
 /** @typedef {{ what: string, check: () => Promise<void> }} Check throws when it fails */
 
 const bin = (/** @type {string} */ file) => path.join(ROOT, 'node_modules', file);
-/** The compiler in Go, two fifths of the processor time. What is compiled and linted stays with TypeScript 6 (docs/dependencies.md). */
+/** The compiler in Go, two fifths of the processor time. What is linted stays with TypeScript 6 (docs/dependencies.md). */
 const TSC = bin('typescript-native/bin/tsc');
 /**
  * @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts>, isNamedOnly?: boolean }} CheckGroup
@@ -28,7 +28,7 @@ const TSC = bin('typescript-native/bin/tsc');
 
 /**
  * Many files wait: for a settle time, for a provider, for a commit. With three for each processor none was done sooner (21 files: 123 s, and
- * 119 s with two), and each waited longer for its turn.
+ * 119 s with two), and each waited longer for its turn; a third begins only where there is time to spare (native-jest/spare-time.mjs).
  */
 const WORKERS = [`--maxWorkers=${2 * os.availableParallelism()}`];
 /**

@@ -9,7 +9,7 @@ import { UserError } from './user-error.mjs';
 /**
  * Runs groups of checks. Those that only read run in two rows beside each other, unit and integration tests together; whole
  * systems run alone.
- * @param {string[]} names all when empty
+ * @param {string[]} names those of every change when empty
  * @returns {Promise<Counts>}
  */
 export async function runGroups(names) {

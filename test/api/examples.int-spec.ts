@@ -13,13 +13,14 @@ afterAll(() => world?.stop());
 const ORIGIN = 'https://console.test';
 
 const isJson = (type: string): boolean => /json$/.test(type);
+const isForm = (type: string): boolean => /urlencoded$/.test(type);
 
-test('every request and every answer that is JSON has an example, and it is as described', () => {
+test('every request and every answer that is JSON, and every form, has an example, and it is as described', () => {
   const judge = apiDescription();
   const faults: string[] = [];
   const check = (at: string[], content: Record<string, Media> | undefined): void => {
     for (const [type, media] of Object.entries(content ?? {})) {
-      if (!isJson(type) || !media.schema) continue;
+      if (!(isJson(type) || isForm(type)) || !media.schema) continue;
       const fault = judge.faultOfExample([...at, 'content', type], media);
       if (fault !== null) faults.push(`${at.join(' ')}: ${fault}`);
     }

@@ -11,13 +11,13 @@ const SPINNER = '.state .spinner';
 const GROUND = 'getComputedStyle(document.body).backgroundColor';
 /** Rules of axe that ask for colours. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-/** Rules of axe whose answer depends on the words of a page: names of things, and its language. */
+/** Rules of axe whose answer depends on the words of a page: names of things, its language, and what scrolls where they are long. */
 const OF_WORDS = [
   ...['aria-command-name', 'aria-dialog-name', 'aria-input-field-name', 'aria-meter-name', 'aria-progressbar-name'],
   ...['aria-toggle-field-name', 'aria-tooltip-name', 'aria-treeitem-name', 'button-name', 'input-button-name'],
   ...['link-name', 'select-name', 'summary-name', 'label', 'label-title-only', 'label-content-name-mismatch'],
   ...['image-alt', 'input-image-alt', 'object-alt', 'role-img-alt', 'svg-img-alt', 'frame-title', 'document-title'],
-  ...['empty-heading', 'empty-table-header', 'table-duplicate-name', 'identical-links-same-purpose', 'landmark-unique'],
+  ...['empty-heading', 'empty-table-header', 'table-duplicate-name', 'landmark-unique', 'scrollable-region-focusable'],
   ...['html-has-lang', 'html-lang-valid', 'html-xml-lang-mismatch', 'valid-lang'],
 ];
 

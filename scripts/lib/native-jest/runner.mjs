@@ -57,7 +57,8 @@ export default class NativeRunner {
         const test = waiting.shift();
         if (test === undefined) break;
         /** @type {ChildProcess} */
-        const child = clean ?? start();
+        // It may have ended while this row waited for spare time.
+        const child = clean?.connected ? clean : start();
         await onStart(test);
         const begin = Date.now();
         const outcome = await this.run(test, child);

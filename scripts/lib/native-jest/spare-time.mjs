@@ -20,9 +20,11 @@ let lastGivenMs = -Infinity;
 /**
  * Waits until the processors have been idle for a while. Who asks first is given the time first, the next one not before its pause is over.
  * @param {() => boolean} isOver whether it is no longer wanted
- * @returns {Promise<boolean>} false: it is over
+ * @returns {Promise<boolean>} false: it is over, or not to be known
  */
 export async function spareTime(isOver) {
+  // What the whole machine leaves idle says nothing about a part of its processors.
+  if (os.cpus().length !== os.availableParallelism()) return false;
   let idle = 0;
   let before = processorTime();
   while (!isOver()) {
@@ -32,7 +34,7 @@ export async function spareTime(isOver) {
     idle = share >= SPARE ? idle + 1 : 0;
     before = now;
     const isRested = performance.now() - lastGivenMs > PAUSE_MS;
-    if (idle >= SAMPLES && isRested && os.freemem() > SPARE_MEMORY_BYTES) {
+    if (idle >= SAMPLES && isRested && process.availableMemory() > SPARE_MEMORY_BYTES) {
       lastGivenMs = performance.now();
       return true;
     }

@@ -49,7 +49,7 @@ function isOfAnswer(path, ofRequests) {
 
 /**
  * What would be found only to be dropped, and what costs two thirds of the time of all rules though test/api/examples.int-spec.ts asks it,
- * too: whether each example is what its schema says.
+ * too: whether each example of JSON or of a form is what its schema says.
  * @param {{ rules: { [name: string]: unknown } }[]} rulesets
  */
 function idleRules(rulesets) {

@@ -86,7 +86,7 @@ function hasDecorator(node, name) {
 }
 
 function controllerFiles() {
-  const isSource = (/** @type {string} */ name) => name.endsWith('.ts') && !/\.(int-|e2e-)?spec\.ts$/.test(name);
+  const isSource = (/** @type {string} */ name) => name.endsWith('.ts') && !/\.(int-|e2e-|long-)?spec\.ts$/.test(name);
   return FOLDERS.flatMap((folder) =>
     fs
       .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })

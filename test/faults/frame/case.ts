@@ -23,7 +23,7 @@ export interface CaseRun {
   /** Begins the name of every item this case sells, by which its documents are known at the OFD. */
   prefix: string;
   /**
-   * Whether times are part of the verdict. Not in `npm test`: there a busy machine must fail nothing but what is
+   * Whether times are part of the verdict. Not in `npm test` and `npm run test:long`: there a busy machine must fail nothing but what is
    * wrong, so that counts alone are judged.
    */
   judgesTimes: boolean;
@@ -50,7 +50,7 @@ export interface FaultCase {
   stage: StageKind;
   full: Size;
   tenth: Size;
-  /** In `npm test`, where a tenth would take too long. */
+  /** In `npm test` and `npm run test:long`, where a tenth would take too long. */
   quick?: Size;
   /** Whether up to 5 % of the receipts may end as `unknown`, each with its evidence. */
   mayPark?: boolean;

@@ -6,7 +6,7 @@ import type { Stage } from './stage.js';
 
 export interface RunOptions {
   seed: number;
-  /** `quick`: a tenth, or less where that would be too long for `npm test`. */
+  /** `quick`: a tenth, or less where that would be too long for `npm test` or `npm run test:long`. */
   scale: Scale;
   judgesTimes: boolean;
   isLong: boolean;
