@@ -120,7 +120,18 @@ namespace FiscalGatewayExample
 
         public bool MayBeRepeated
         {
-            get { return new[] { 429, 500, 502, 503, 504 }.Contains(Status) || Code == "idempotency_in_progress"; }
+            // A proxy in between may have sent the request twice (nonce_replayed): the key makes the repeat harmless.
+            get
+            {
+                return new[] { 408, 425, 429, 500, 502, 503, 504 }.Contains(Status)
+                    || Code == "idempotency_in_progress" || Code == "nonce_replayed";
+            }
+        }
+
+        /// <summary>It is about who asks, or when, and not about the sale, which may have been made by an attempt before.</summary>
+        public bool SaysNothing
+        {
+            get { return MayBeRepeated || Status == 401 || Status == 403; }
         }
     }
 
@@ -143,6 +154,8 @@ namespace FiscalGatewayExample
     public sealed class FiscalGateway
     {
         private const int Attempts = 8;
+        /// <summary>Who is to wait longer, as for a new day's quota, is asked again later by its caller.</summary>
+        private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(10);
         private readonly HttpClient http = new HttpClient { Timeout = TimeSpan.FromSeconds(30) };
         private readonly Random random = new Random();
         private readonly Uri url;
@@ -187,6 +200,7 @@ namespace FiscalGatewayExample
         /// <summary>Repeats what may be repeated: reads, and writes under a key. Every attempt is signed anew.</summary>
         private T Call<T>(string method, string path, byte[] body, string key)
         {
+            var mayBeDone = false;
             for (var attempt = 1; ; attempt += 1)
             {
                 var pause = TimeSpan.FromMilliseconds(random.Next((int)Math.Min(10000, 250 * Math.Pow(2, attempt))));
@@ -196,13 +210,20 @@ namespace FiscalGatewayExample
                 }
                 catch (RefusedException refused)
                 {
-                    if (refused.Code == "invalid_token" && attempt < Attempts) token = null;
-                    else if (!refused.MayBeRepeated || attempt == Attempts) throw;
+                    mayBeDone = mayBeDone || refused.Status == 408 || refused.Status >= 500;
+                    var isLast = attempt == Attempts || refused.RetryAfter > LongestPause;
+                    if (refused.Code == "invalid_token" && !isLast) token = null;
+                    else if (!refused.MayBeRepeated || isLast)
+                    {
+                        if (key != null && mayBeDone && refused.SaysNothing) throw new NoAnswerException(method + " " + path, refused);
+                        throw;
+                    }
                     pause += refused.RetryAfter;
                 }
                 catch (NoAnswerException)
                 {
                     // Nothing came back, or half of it. With the key the repeat finds what was done.
+                    mayBeDone = true;
                     if (attempt == Attempts) throw;
                 }
                 Thread.Sleep(pause);

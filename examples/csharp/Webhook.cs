@@ -9,8 +9,8 @@ public static class Webhook
 {
     public static void Main()
     {
-        var secrets = Environment.GetEnvironmentVariable("WEBHOOK_SECRETS").Split(' ');
-        // In earnest a table: the same event may come twice.
+        var secrets = Environment.GetEnvironmentVariable("WEBHOOK_SECRETS").Split(new[] { ' ' }, StringSplitOptions.RemoveEmptyEntries);
+        // In earnest a table of whole events, each as not done yet: the same one may come twice.
         var seen = new HashSet<string>();
         var listener = new HttpListener();
         listener.Prefixes.Add("http://127.0.0.1:" + Environment.GetEnvironmentVariable("PORT") + "/");
@@ -41,7 +41,7 @@ public static class Webhook
         {
             var received = FiscalGateway.VerifyWebhook(body.ToArray(), name => request.Headers[name], secrets);
             if (seen.Add(received.Id)) Console.WriteLine("event {0} {1}", received.Type, received.Id);
-            // Answer first, within ten seconds; work on it afterwards.
+            // Answer within ten seconds, once it is kept; then work on what the table has as not done.
             return 204;
         }
         catch (NotOursException error)

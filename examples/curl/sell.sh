@@ -37,16 +37,21 @@ attempt() {
 
 # call METHOD PATH KEY BODY: repeats what may be repeated, under the same key and with a new signature each time.
 call() {
+  MAY_BE_DONE=no
   for TRY in 1 2 3 4 5 6 7 8; do
     attempt "$@"
-    case $STATUS in
-      2??) return 0 ;;
-      401) grep -q '"code":"invalid_token"' "$FOLDER/answer" || return 1; fetch_token ;;
-      409) grep -q '"code":"idempotency_in_progress"' "$FOLDER/answer" || return 1 ;;
-      000 | 429 | 500 | 502 | 503 | 504) ;; # 000: with the key the repeat finds what was done
+    case $STATUS:$(text code) in
+      2??:*) return 0 ;;
+      401:invalid_token) fetch_token ;;
+      000:* | 408:* | 5??:*) MAY_BE_DONE=yes ;; # with the key the repeat finds what was done
+      # nonce_replayed: a proxy in between has sent the request twice.
+      425:* | 429:* | 409:idempotency_in_progress | *:nonce_replayed) ;;
+      401:* | 403:*) if [ "$MAY_BE_DONE" = yes ]; then break; else return 1; fi ;; # about who asks, not about the sale
       *) return 1 ;;
     esac
-    sleep "$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$FOLDER/headers" 2>/dev/null | grep . || echo 1)"
+    PAUSE=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$FOLDER/headers" 2>/dev/null | grep . || echo 1)
+    [ "$PAUSE" -le 10 ] || break # as for a new day's quota: later, by whoever calls this
+    sleep "$PAUSE"
   done
   # It may have been sold. Keep the number, and run this again with it later.
   echo "no answer" >&2
@@ -54,7 +59,7 @@ call() {
 }
 
 # The first text of this name in the answer. A program of any size uses jq.
-text() { grep -o "\"$1\":\"[^\"]*\"" "$FOLDER/answer" | head -n 1 | cut -d '"' -f 4; }
+text() { grep -o "\"$1\":\"[^\"]*\"" "$FOLDER/answer" 2>/dev/null | head -n 1 | cut -d '"' -f 4; }
 
 wait_until_final() {
   ID=$(text id)

@@ -4,7 +4,7 @@ import { verifyWebhook, WebhookVerificationError } from '@fiscal-gateway/sdk';
 
 const { PORT = '3000', WEBHOOK_SECRETS = '' } = process.env;
 /** Two while a secret changes. */
-const secrets = WEBHOOK_SECRETS.split(' ');
+const secrets = WEBHOOK_SECRETS.split(/\s+/).filter(Boolean);
 /** In earnest a table: the same event may come twice. */
 const seen = new Set();
 
@@ -20,7 +20,7 @@ async function receive(request, response) {
     const event = await verifyWebhook(Buffer.concat(chunks), request.headers, secrets);
     if (!seen.has(event.id)) console.log(`event ${event.type} ${event.id}`);
     seen.add(event.id);
-    // Answer first, within ten seconds; work on it afterwards.
+    // Answer within ten seconds, once it is kept; then work on what the table has as not done.
     response.writeHead(204).end();
   } catch (error) {
     if (!(error instanceof WebhookVerificationError)) throw error;

@@ -17,7 +17,15 @@ final class Refused extends RuntimeException
 
     public function mayBeRepeated(): bool
     {
-        return in_array($this->status, [429, 500, 502, 503, 504], true) || $this->problemCode === 'idempotency_in_progress';
+        // A proxy in between may have sent the request twice (nonce_replayed): the key makes the repeat harmless.
+        return in_array($this->status, [408, 425, 429, 500, 502, 503, 504], true)
+            || in_array($this->problemCode, ['idempotency_in_progress', 'nonce_replayed'], true);
+    }
+
+    /** Whether it is about who asks, or when, and says nothing about the sale: that may have been made by an attempt before. */
+    public function saysNothing(): bool
+    {
+        return $this->mayBeRepeated() || in_array($this->status, [401, 403], true);
     }
 }
 
@@ -34,6 +42,8 @@ final class NotOurs extends RuntimeException
 final class FiscalGateway
 {
     private const ATTEMPTS = 8;
+    /** Who is to wait longer, as for a new day's quota, is asked again later by its caller. */
+    private const LONGEST_PAUSE_S = 10;
     private const PENDING = ['accepted', 'sending', 'awaiting_payment'];
     private readonly string $secretKey;
     private ?string $token = null;
@@ -78,19 +88,23 @@ final class FiscalGateway
     private function call(string $method, string $path, ?array $value = null, ?string $key = null): array
     {
         $body = $value === null ? null : json_encode($value, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+        $mayBeDone = false;
         for ($attempt = 1; ; $attempt += 1) {
             $pause = mt_rand(0, (int) (1_000_000 * min(10, 0.25 * 2 ** $attempt)));
             try {
                 return $this->attempt($method, $path, $body, $key);
             } catch (Refused $refused) {
-                if ($refused->status === 401 && $refused->problemCode === 'invalid_token' && $attempt < self::ATTEMPTS) {
+                $mayBeDone = $mayBeDone || $refused->status === 408 || $refused->status >= 500;
+                $isLast = $attempt === self::ATTEMPTS || $refused->retryAfter > self::LONGEST_PAUSE_S;
+                if ($refused->status === 401 && $refused->problemCode === 'invalid_token' && !$isLast) {
                     $this->token = null;
-                } elseif (!$refused->mayBeRepeated() || $attempt === self::ATTEMPTS) {
-                    throw $refused;
+                } elseif (!$refused->mayBeRepeated() || $isLast) {
+                    throw $key !== null && $mayBeDone && $refused->saysNothing() ? new NoAnswer($refused->getMessage()) : $refused;
                 }
                 $pause += $refused->retryAfter * 1_000_000;
             } catch (NoAnswer $error) {
                 // Nothing came back, or half of it. With the key the repeat finds what was done.
+                $mayBeDone = true;
                 if ($attempt === self::ATTEMPTS) {
                     throw $error;
                 }
@@ -195,6 +209,10 @@ final class FiscalGateway
             throw new NotOurs('too old, or from the future');
         }
         foreach ($secrets as $secret) {
+            if (preg_match('/^whsec_\S+$/', $secret) !== 1) {
+                // With an empty key anyone could sign.
+                continue;
+            }
             $key = base64_decode(substr($secret, strlen('whsec_')));
             $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
             foreach (explode(' ', $server['HTTP_WEBHOOK_SIGNATURE'] ?? '') as $signature) {

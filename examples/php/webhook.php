@@ -5,13 +5,13 @@ require __DIR__ . '/FiscalGateway.php';
 
 try {
     // The bytes as they came: JSON that was read and written again has another signature.
-    $event = FiscalGateway::verifyWebhook(file_get_contents('php://input'), $_SERVER, explode(' ', getenv('WEBHOOK_SECRETS')));
+    $event = FiscalGateway::verifyWebhook(file_get_contents('php://input'), $_SERVER, preg_split('/\s+/', getenv('WEBHOOK_SECRETS')));
 } catch (NotOurs $error) {
     file_put_contents('php://stdout', "refused: {$error->getMessage()}\n");
     http_response_code(400);
     exit();
 }
-// The same event may come twice: keep its id in a table, and do nothing when it is there already.
+// The same event may come twice: keep it whole in a table, by its id, as not done yet; where it is there already, nothing more.
 file_put_contents('php://stdout', "event {$event['type']} {$event['id']}\n");
-// Answer first, within ten seconds; work on it afterwards.
+// Answer within ten seconds, once it is kept; then work on what the table has as not done.
 http_response_code(204);

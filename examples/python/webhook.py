@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from fiscal_gateway import NotOurs, verify_webhook
 
-SECRETS = os.environ["WEBHOOK_SECRETS"].split(" ")
-# In earnest a table: the same event may come twice.
+SECRETS = os.environ["WEBHOOK_SECRETS"].split()
+# In earnest a table of whole events, each as not done yet: the same one may come twice.
 seen = set()
 
 
@@ -22,7 +22,7 @@ class Receiver(BaseHTTPRequestHandler):
         if event["id"] not in seen:
             print(f"event {event['type']} {event['id']}", flush=True)
         seen.add(event["id"])
-        # Answer first, within ten seconds; work on it afterwards.
+        # Answer within ten seconds, once it is kept; then work on what the table has as not done.
         self.answer(204)
 
     def answer(self, status):

@@ -25,6 +25,9 @@ import (
 
 const attempts = 8
 
+// Who is to wait longer, as for a new day's quota, is asked again later by its caller.
+const longestPause = 10 * time.Second
+
 // Receipt holds what this example reads of a receipt.
 type Receipt struct {
 	ID     string  `json:"id"`
@@ -83,11 +86,20 @@ func (refused *Refused) Error() string {
 
 func (refused *Refused) mayBeRepeated() bool {
 	switch refused.Status {
-	case 429, 500, 502, 503, 504:
+	case 408, 425, 429, 500, 502, 503, 504:
 		return true
 	}
-	return refused.Code == "idempotency_in_progress"
+	// A proxy in between may have sent the request twice (nonce_replayed): the key makes the repeat harmless.
+	return refused.Code == "idempotency_in_progress" || refused.Code == "nonce_replayed"
 }
+
+// saysNothing: it is about who asks, or when, and not about the sale, which may have been made by an attempt before.
+func (refused *Refused) saysNothing() bool {
+	return refused.mayBeRepeated() || refused.Status == 401 || refused.Status == 403
+}
+
+// ErrNoAnswer: a sale may have been made. Keep its key, and send the same sale with the same key later.
+var ErrNoAnswer = errors.New("no answer about the sale")
 
 // Gateway shares one access token between its calls. It is not safe for concurrent use.
 type Gateway struct {
@@ -154,24 +166,33 @@ func (gateway *Gateway) call(method, path string, value any, key string) (*Recei
 		}
 		body = encoded
 	}
+	mayBeDone := false
 	for attempt := 1; ; attempt++ {
 		receipt, err := gateway.attempt(method, path, body, key)
 		if err == nil {
 			return receipt, nil
 		}
 		pause := time.Duration(mathrand.Int63n(int64(250*time.Millisecond) << attempt))
+		isLast := attempt == attempts
 		var refused *Refused
-		if errors.As(err, &refused) {
-			if refused.Code == "invalid_token" {
+		if !errors.As(err, &refused) {
+			// Nothing came back, or half of it: with the key the repeat finds what was done.
+			mayBeDone = true
+			if isLast {
+				return nil, err
+			}
+		} else {
+			mayBeDone = mayBeDone || refused.Status == 408 || refused.Status >= 500
+			isLast = isLast || refused.retryAfter > longestPause
+			if refused.Code == "invalid_token" && !isLast {
 				gateway.token = ""
-			} else if !refused.mayBeRepeated() {
+			} else if !refused.mayBeRepeated() || isLast {
+				if key != "" && mayBeDone && refused.saysNothing() {
+					return nil, fmt.Errorf("%w: %v", ErrNoAnswer, err)
+				}
 				return nil, err
 			}
 			pause += refused.retryAfter
-		}
-		// Otherwise nothing came back, or half of it: with the key the repeat finds what was done.
-		if attempt == attempts {
-			return nil, err
 		}
 		time.Sleep(pause)
 	}
@@ -304,6 +325,10 @@ func VerifyWebhook(body []byte, header http.Header, secrets []string) (*Event, e
 	}
 	signed := append([]byte(header.Get("webhook-id")+"."+timestamp+"."), body...)
 	for _, secret := range secrets {
+		if !strings.HasPrefix(secret, "whsec_") || len(secret) == len("whsec_") {
+			// With an empty key anyone could sign.
+			continue
+		}
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 		if err != nil {
 			return nil, err

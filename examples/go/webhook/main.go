@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	secrets := strings.Split(os.Getenv("WEBHOOK_SECRETS"), " ")
+	secrets := strings.Fields(os.Getenv("WEBHOOK_SECRETS"))
 	// In earnest a table: the same event may come twice.
 	var seen sync.Map
 	handle := func(response http.ResponseWriter, request *http.Request) {
@@ -32,7 +32,7 @@ func main() {
 		if _, known := seen.LoadOrStore(event.ID, true); !known {
 			fmt.Println("event", event.Type, event.ID)
 		}
-		// Answer first, within ten seconds; work on it afterwards.
+		// Answer within ten seconds, once it is kept; then work on what the table has as not done.
 		response.WriteHeader(http.StatusNoContent)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
