@@ -17,6 +17,9 @@ import type { PreparedNext } from './prepare-next.js';
 import { logLate, type RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 
+/** What a register says as well when its module fails in the middle of a call (§5.4); other refusals come before it is asked. */
+const MODULE_FAILURES: ReadonlySet<string> = new Set(['F-003', 'F-005', 'S-003']);
+
 interface Sent {
   attempt: OpenAttempt;
   answer: RegisterAnswer;
@@ -56,9 +59,11 @@ export class RecordOutcome {
       case 'rejected':
         return this.recordRejected(lane, sent, outcome);
       case 'device_refused':
+        if (await this.mayBeRegistered(lane, sent)) return this.resolveUnclear(lane, sent, unconfirmed(outcome.reason));
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
         return setbacks.refused(lane, outcome.state, outcome.reason);
       case 'shift_closed':
+        if (await this.mayBeRegistered(lane, sent)) return this.resolveUnclear(lane, sent, unconfirmed('F-002'));
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
         return openShift(lane, setbacks);
       case 'not_sent':
@@ -141,7 +146,7 @@ export class RecordOutcome {
     if (lane.baseline.journalId === null) {
       const info = await lane.register.fmInfo();
       const unmoved = info.kind === 'ok' && reading !== null && sameReading(reading, readingOf(info.value));
-      if (!unmoved) return this.resolveUnclear(lane, sent, `${rejection.code}, but the counters do not confirm it`);
+      if (!unmoved) return this.resolveUnclear(lane, sent, unconfirmed(rejection.code));
     }
     const { attempt, answer } = sent;
     const { id: attemptId, receiptId } = attempt;
@@ -149,6 +154,19 @@ export class RecordOutcome {
     if (!isClosed) return { kind: 'reread' };
     this.notices.notify(receiptId);
     return { kind: 'next' };
+  }
+
+  /**
+   * A register without keys that refuses after its module has registered, as one that has lost the module in between: sent again, the
+   * receipt would be there twice. Its counters tell; where they cannot be read, the code does.
+   */
+  private async mayBeRegistered(lane: LaneInHand, { attempt, answer }: Sent): Promise<boolean> {
+    // With keys the same registration answers the next sending.
+    if (lane.baseline.journalId !== null) return false;
+    const { reading } = attempt.baseline;
+    const info = await lane.register.fmInfo();
+    if (info.kind === 'ok') return reading !== null && !sameReading(reading, readingOf(info.value));
+    return answer.kind === 'refused' && MODULE_FAILURES.has(answer.code);
   }
 
   private resolveUnclear(lane: LaneInHand, { attempt }: Sent, reason: string): Promise<Step> {
@@ -163,4 +181,8 @@ export class RecordOutcome {
     const { id: attemptId, receiptId } = attempt;
     return this.store.closeNotRegistered({ attemptId, receiptId }, { answer }, lane.laneLock);
   }
+}
+
+function unconfirmed(refusal: string): string {
+  return `${refusal}, but the counters do not confirm it`;
 }

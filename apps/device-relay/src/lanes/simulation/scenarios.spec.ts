@@ -46,6 +46,42 @@ describe('registers without keys', () => {
     expect(next.status).toBe('registered');
   });
 
+  test.each([
+    ['F-003', 'exclusive', 'registered'],
+    ['F-002', 'exclusive', 'registered'],
+    ['F-005', 'shared', 'unknown'],
+  ] as const)(
+    '%s after the module has registered, on a device that is %s: %s, and once',
+    async (code, sharing, expected) => {
+      stage = new Stage();
+      const register = stage.addDevice('dev-1', {}, { sharing });
+      for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+      await stage.runFor(1);
+      register.failsAfterNext = code;
+      const receipt = stage.accept('dev-1');
+      const next = stage.accept('dev-1');
+      await stage.runFor(240);
+      // That nothing is doubled is asked after each test.
+      expect([receipt.status, next.status]).toEqual([expected, 'registered']);
+    },
+  );
+
+  test('a module that cannot be read after its refusal: the receipt waits for the counters, and is sent again', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', {}, EXCLUSIVE);
+    for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+    await stage.runFor(1);
+    stage.server.onIntent = () => {
+      stage.server.onIntent = () => undefined;
+      Object.assign(register, { refusesWith: 'F-003', isMuteWhenRefusing: true });
+    };
+    const receipt = stage.accept('dev-1');
+    stage.at(20_000, () => expect(receipt.status).toBe('sending'));
+    stage.at(60_000, () => (register.refusesWith = null));
+    await stage.runFor(400);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+  });
+
   test('a request that is asleep when its receipt is parked is waited out before the next one is sent', async () => {
     stage = new Stage();
     const phone = stage.addDevice('dev-1', {}, EXCLUSIVE);

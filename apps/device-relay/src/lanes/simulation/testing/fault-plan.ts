@@ -7,6 +7,9 @@ import type { World } from './world.js';
 
 const REFUSALS = ['E-014', 'E-001', 'E-002', 'E-016', 'F-001', 'F-003', 'S-001', 'S-003'];
 
+/** What a register may say although its module has just registered. */
+const MODULE_FAILURES = ['F-002', 'F-003', 'F-005', 'S-003'];
+
 /** Everything that goes wrong by itself, again and again until the world is healed. */
 export function scheduleFaults(world: World): void {
   relaysFail(world);
@@ -93,6 +96,11 @@ function registersFail(world: World): void {
     register.refusesWith = chance.pick(REFUSALS);
     world.fault('register refuses', `${register.deviceId} ${register.refusesWith}`);
     during(2, 200, () => (register.refusesWith = null));
+  });
+  again(world, [100, 600], () => {
+    const register = chance.pick(registers);
+    register.failsAfterNext = chance.pick(MODULE_FAILURES);
+    world.fault('register fails after registering', `${register.deviceId} ${register.failsAfterNext}`);
   });
   again(world, [30, 200], () => {
     const register = chance.pick(registers);

@@ -50,7 +50,11 @@ export class SimulatedLine implements Register {
   }
 
   fmInfo(): ReturnType<Register['fmInfo']> {
-    return this.call(() => ({ kind: 'ok', value: this.register.fmInfo() }));
+    return this.call(() => {
+      const { refusesWith, isMuteWhenRefusing } = this.register;
+      if (refusesWith && isMuteWhenRefusing) return { kind: 'refused', code: refusesWith, message: 'simulated' };
+      return { kind: 'ok', value: this.register.fmInfo() };
+    });
   }
 
   openShift(): ReturnType<Register['openShift']> {

@@ -52,7 +52,11 @@ export class RegisterModel {
   shiftOpen = true;
   /** A code with which it refuses every fiscal call. */
   refusesWith: string | null = null;
+  /** Whether a refusing register does not tell its counters either. */
+  isMuteWhenRefusing = false;
   refusesToOpenShift = false;
+  /** A code with which it answers the next receipt that its module has registered. */
+  failsAfterNext: string | null = null;
   ofdDown = false;
   /** The next receipt does not arrive. */
   losesNext = false;
@@ -196,7 +200,9 @@ export class RegisterModel {
     if (this.kind.keyed) this.keys.set(key, registered);
     const { terminalId, receiptSeq: seq } = registered;
     this.world.appended(receiptId, { terminalId, seq, attemptId, key, request });
-    return this.answerWith(registered);
+    const failure = this.failsAfterNext;
+    this.failsAfterNext = null;
+    return failure === null ? this.answerWith(registered) : refusal(failure);
   }
 
   /** Another seller: a cashier on the same register. */

@@ -240,6 +240,7 @@ export class World {
         shiftOpen: true,
         refusesWith: null,
         refusesToOpenShift: false,
+        failsAfterNext: null,
         ofdDown: false,
         losesNext: false,
       });
