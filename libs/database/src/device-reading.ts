@@ -31,4 +31,6 @@ export interface DeviceShiftReading {
   documents: number;
   /** RFC 3339 UTC; since when it has documents, as far as polls can show; null = it is empty. Closing counts from here. */
   busySince?: string | null;
+  /** RFC 3339 UTC, by the database's clock; when the register showed this shift. Absent in readings of before. */
+  seenAt?: string;
 }

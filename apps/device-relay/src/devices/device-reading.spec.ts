@@ -43,9 +43,25 @@ test('a busy shift of a register that slept over its time is due since yesterday
   expect(closeDueMs(busy, '23:50')).toBe(at('2026-11-20T23:50:00'));
 });
 
-test('what was known of another shift says nothing about this one', () => {
-  const older: DeviceShiftReading = { ...EMPTY!, number: 6 };
+test('what was known of another shift says nothing about this one, but that this one is younger', () => {
+  const older: DeviceShiftReading = { ...EMPTY!, number: 6, seenAt: iso('2026-11-20T09:00:00') };
   expect(shiftOf(report({}, { sales: 1 }), older)?.busySince).toBe(iso('2026-11-20T10:00:00'));
+});
+
+test.each([
+  ['behind by an hour', '2026-11-20 22:51:00', '2026-11-20T23:51:00'],
+  ['behind by a year', '2025-11-20 23:52:00', '2026-11-20T23:51:00'],
+  ['ahead by a day', '2026-11-21 23:52:00', '2026-11-20T23:53:00'],
+])('a register whose clock is %s does not have each of its shifts closed at once', (_, OpenTime, since) => {
+  // Closed at its time, at 23:50; sold again at 23:52, and read at 23:53.
+  const closed: DeviceShiftReading = {
+    ...{ number: 6, openedAt: iso('2026-11-20T08:00:00'), closedAt: iso('2026-11-20T22:50:00'), documents: 3 },
+    ...{ busySince: null, seenAt: iso('2026-11-20T23:51:00') },
+  };
+  const seen = { report: report({ OpenTime }, { sales: 1 }), hasUncounted: false };
+  const open = shiftFrom(seen, closed, at('2026-11-20T23:53:00'));
+  expect(open?.busySince).toBe(iso(since));
+  expect(closeDueMs(open, '23:50')).toBe(at('2026-11-21T23:50:00'));
 });
 
 test('a closed shift is not due; times that cannot be read close nothing', () => {

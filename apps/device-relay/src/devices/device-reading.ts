@@ -82,16 +82,22 @@ export function shiftFrom(
     closedAt: closedMs === null ? null : isoOf(closedMs),
     documents,
     busySince: documents === 0 && !hasUncounted ? null : busySince(known, { number, openedMs, nowMs }),
+    seenAt: isoOf(nowMs),
   };
 }
 
-/** A shift that was seen empty is busy since now; one that was never seen empty since its opening. */
+/**
+ * A shift that was seen empty is busy since now; one that was never seen empty since its opening. That time is the register's, whose clock may be
+ * wrong, while shifts are closed by ours: behind by an hour, each shift after the time of closing would seem to be one of before it, be closed at
+ * once, and the next one, too, until no Z-report is left. A shift cannot be older than the moment at which another one was seen.
+ */
 function busySince(
   known: DeviceShiftReading | null,
   { number, openedMs, nowMs }: { number: number; openedMs: number; nowMs: number },
 ): string {
-  if (known?.number !== number) return isoOf(openedMs);
-  return known.busySince ?? isoOf(nowMs);
+  if (known?.number === number) return known.busySince ?? isoOf(nowMs);
+  const otherSeenMs = known?.seenAt === undefined ? -Infinity : Date.parse(known.seenAt);
+  return isoOf(Math.min(nowMs, Math.max(openedMs, otherSeenMs)));
 }
 
 /** When the open shift is to be closed; null = it is closed, empty, or there is none. */
