@@ -246,6 +246,56 @@ describe('resending', () => {
     });
   });
 
+  describe('an OFD that breaks off without an answer', () => {
+    const resent = (ofd: OwnOfd, count: number): Promise<Record<string, unknown>> => {
+      let body: Record<string, unknown> = {};
+      return withRegister({}, async (register) => {
+        await register.ofd('/faults', { mode: 'down' });
+        for (let sold = 0; sold < count; sold += 1) await register.sell(sale());
+        await register.restart({ OFD_URLS: ofd.url });
+        ({ body } = await register.call('POST', '/receipts/send-unsent'));
+      }).then(() => body);
+    };
+
+    test('because the line is too slow for so many: they go few at a time, and all arrive', async () => {
+      const ofd = await ownOfd((call) => (call.documents.length > 5 ? 'close' : accepting(call)));
+      expect(await resent(ofd, 40)).toMatchObject({ success: true, total: 40, sent: 40 });
+      // What was too much is not tried again and again: each try costs the whole time of a call.
+      const tooMany = ofd.calls.filter(({ documents }) => documents.length > 5);
+      expect(new Set(tooMany.map(({ documents }) => documents.length)).size).toBeLessThanOrEqual(2);
+    });
+
+    test('because of the oldest document: it alone stays', async () => {
+      const ofd = await ownOfd((call) => (call.documents.some(({ seq }) => seq === 1) ? 'close' : accepting(call)));
+      expect(await resent(ofd, 40)).toMatchObject({ total: 40, sent: 39, errors: [{ receiptSeq: 1, code: 'T-001' }] });
+    });
+
+    test('whatever it is sent: three calls find that out, of nine seconds together', async () => {
+      const ofd = await ownOfd(() => null);
+      expect(await resent(ofd, 3)).toMatchObject({ total: 3, sent: 0 });
+      expect(ofd.calls.map(({ documents }) => documents.length)).toEqual([3, 1, 1]);
+    });
+
+    test('because of one Z-report: it alone stays', async () => {
+      const ofd = await ownOfd((call) => {
+        const { z_reports: reports } = call as unknown as { z_reports: Call['documents'] };
+        return reports.some(({ seq }) => seq === 1) ? 'close' : accepting({ ...call, documents: reports });
+      });
+      await withRegister({}, async (register) => {
+        await register.ofd('/faults', { mode: 'down' });
+        for (let shift = 0; shift < 4; shift += 1) {
+          if (shift > 0) await register.call('POST', '/z-report/open');
+          await register.sell(sale());
+          expect((await register.call('POST', '/z-report/close')).status).toBe(200);
+        }
+        await register.restart({ OFD_URLS: ofd.url });
+        const { body } = await register.call('POST', '/z-report/send-unsent');
+        expect(body).toMatchObject({ success: false, sent: 3 });
+        expect((await register.call('GET', '/z-report/stats')).body).toMatchObject({ unackedNumbers: [1] });
+      });
+    });
+  });
+
   test('large documents go few at a time: a slow line takes them as well', async () => {
     const ofd = await ownOfd(accepting);
     const large = sale({ items: Array.from({ length: 400 }, () => item({ price: 5_000, vat: 536 })) });

@@ -16,6 +16,10 @@ export interface ResendOutcome {
 export const OFD_FAILED = 'all OFD servers failed (T-001)';
 /** A resend has no customer waiting at the till: each call may take longer than a sale's budget. */
 const RESEND_CALL_MS = 5_000;
+/** Of one document alone, where more of them had no answer: with the call before and the next one, less than a gateway waits for a resend. */
+const ALONE_CALL_MS = 2_000;
+/** Documents in a row that have no answer even alone: then it is the line or the OFD. */
+const MOST_UNANSWERED = 2;
 /** Of a resend's call with more than one document: what also a slow line takes to the OFD in that time. */
 const MAX_CALL_BYTES = 256 * 1024;
 /** Documents in a row that the OFD takes not even alone: then it is the OFD that is at fault, and the others are not tried. */
@@ -111,26 +115,32 @@ export class ReceiptCourier {
   }
 
   /**
-   * An OFD that answers, but not what it should, may do so because of one document, or of their number: then fewer go at a time.
-   * Otherwise the same first documents would hold up all others, until the fuse stops the register.
+   * An OFD that answers, but not what it should, may do so because of one document, or of their number: then fewer go at a time. So may one
+   * that does not answer at all, or a line that is too slow for so many: then one goes alone, and more with each that arrives. Otherwise the
+   * same first documents would hold up all others, until the fuse stops the register.
    */
   private async resendAll(): Promise<ResendOutcome> {
     // A document that a sale is delivering right now is that sale's business.
     const seqs = this.parts.module.unsentReceipts().filter((seq) => !this.inFlight.has(seq));
     const errors: ResendOutcome['errors'][number][] = [];
-    let [start, most, failures] = [0, OFD_BATCH, 0];
-    while (start < seqs.length && failures < MOST_FAILURES) {
+    let [start, most, failures, unanswered] = [0, OFD_BATCH, 0, 0];
+    let [largest, callMs] = [OFD_BATCH, RESEND_CALL_MS];
+    while (start < seqs.length && failures < MOST_FAILURES && unanswered < MOST_UNANSWERED) {
       const batch = this.entries(seqs.slice(start, start + most));
-      const answer = await this.send(batch, RESEND_CALL_MS);
-      if (answer.kind === 'failed' && !answer.isThere) break;
+      const answer = await this.send(batch, callMs);
       if (answer.kind === 'failed' && batch.length > 1) {
-        most = Math.ceil(batch.length / 2);
+        const half = Math.ceil(batch.length / 2);
+        // So many are not tried again: each such try costs the whole time of a call.
+        if (!answer.isThere) largest = half;
+        [most, callMs] = answer.isThere ? [half, RESEND_CALL_MS] : [1, ALONE_CALL_MS];
         continue;
       }
       errors.push(...batch.flatMap(({ seq }) => failureOf(seq, resultOf(answer, seq))));
       start += batch.length;
-      if (answer.kind === 'failed') failures += 1;
-      else [failures, most] = [0, Math.min(2 * most, OFD_BATCH)];
+      if (answer.kind === 'answered') {
+        [failures, unanswered, most, callMs] = [0, 0, Math.min(2 * most, largest), RESEND_CALL_MS];
+      } else if (answer.isThere) failures += 1;
+      else [unanswered, callMs] = [unanswered + 1, ALONE_CALL_MS];
     }
     errors.push(...seqs.slice(start).flatMap((seq) => failureOf(seq, undefined)));
     return { total: seqs.length, sent: seqs.length - errors.length, errors };

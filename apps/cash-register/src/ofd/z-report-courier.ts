@@ -3,6 +3,9 @@ import type { OfdClient } from './ofd-client.js';
 import { OFD_FAILED, rejectionText, type Delivery, type ResendOutcome } from './receipt-courier.js';
 
 const CALL_MS = 5_000;
+/** As with documents (receipt-courier.ts): of one report alone, where more of them had no answer; and so many in a row. */
+const ALONE_CALL_MS = 2_000;
+const MOST_FAILURES = 2;
 
 /** Takes Z-reports to the OFD. One resend at a time; a report leaves the module when it was acknowledged. */
 export class ZReportCourier {
@@ -27,19 +30,28 @@ export class ZReportCourier {
     return result;
   }
 
-  private async send(numbers: readonly number[], callMs: number): Promise<ResendOutcome> {
+  /** Where several together fail, one goes alone, and more with each that arrives: one of them must not hold up all others. */
+  private async send(numbers: readonly number[], budgetMs: number): Promise<ResendOutcome> {
     const errors: ResendOutcome['errors'][number][] = [];
-    let reachable = true;
-    for (let start = 0; start < numbers.length; start += OFD_BATCH) {
-      const batch = numbers.slice(start, start + OFD_BATCH);
-      const failed: ResendOutcome['errors'] = reachable ? await this.sendBatch(batch, callMs) : batch.map(unreachable);
-      reachable = failed.every((error) => error.code !== 'T-001');
-      errors.push(...failed);
+    let [start, most, largest, failures, callMs] = [0, OFD_BATCH, OFD_BATCH, 0, budgetMs];
+    while (start < numbers.length && failures < MOST_FAILURES) {
+      const batch = numbers.slice(start, start + most);
+      const failed = await this.sendBatch(batch, callMs);
+      if (failed === null && batch.length > 1) {
+        [most, largest, callMs] = [1, Math.ceil(batch.length / 2), ALONE_CALL_MS];
+        continue;
+      }
+      errors.push(...(failed ?? batch.map(unreachable)));
+      start += batch.length;
+      if (failed === null) [failures, callMs] = [failures + 1, ALONE_CALL_MS];
+      else [failures, most, callMs] = [0, Math.min(2 * most, largest), budgetMs];
     }
+    errors.push(...numbers.slice(start).map(unreachable));
     return { total: numbers.length, sent: numbers.length - errors.length, errors };
   }
 
-  private async sendBatch(numbers: readonly number[], budgetMs: number): Promise<ResendOutcome['errors']> {
+  /** Null: the OFD did not answer, or not so that it can be read. */
+  private async sendBatch(numbers: readonly number[], budgetMs: number): Promise<ResendOutcome['errors'] | null> {
     const reports = numbers.map((number) => {
       const report = this.module.zReport(number);
       if (!report) throw new Error(`Z-report ${String(number)} is unsent but not in the module`);
@@ -47,7 +59,7 @@ export class ZReportCourier {
     });
     const head = `{"terminal_id":${JSON.stringify(this.module.info().terminalId)},"z_reports":[`;
     const answer = await this.ofd.send('/z-reports', `${head}${reports.join(',')}]}`, budgetMs);
-    if (answer.kind === 'failed') return numbers.map(unreachable);
+    if (answer.kind === 'failed') return null;
     const accepted = numbers.filter((number) => answer.results.get(number)?.status === 'accepted');
     this.module.acknowledgeZReports(accepted);
     return numbers
