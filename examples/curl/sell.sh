@@ -50,7 +50,7 @@ call() {
       *) return 1 ;;
     esac
     PAUSE=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$FOLDER/headers" 2>/dev/null | grep . || echo 1)
-    [ "$PAUSE" -le 10 ] || break # as for a new day's quota: later, by whoever calls this
+    [ "$PAUSE" -le 10 ] || break # as for a new day's quota: this program again, later
     sleep "$PAUSE"
   done
   # It may have been sold. Keep the number, and run this again with it later.

@@ -158,7 +158,7 @@ export class RecordOutcome {
 
   /**
    * A register without keys that refuses after its module has registered, as one that has lost the module in between: sent again, the
-   * receipt would be there twice. Its counters tell; where they cannot be read, the code does.
+   * receipt would be there twice. Its counters say it; where they cannot be read, the code does.
    */
   private async mayBeRegistered(lane: LaneInHand, { attempt, answer }: Sent): Promise<boolean> {
     // With keys the same registration answers the next sending.

@@ -52,7 +52,7 @@ export class RegisterModel {
   shiftOpen = true;
   /** A code with which it refuses every fiscal call. */
   refusesWith: string | null = null;
-  /** Whether a refusing register does not tell its counters either. */
+  /** Whether a refusing register does not say its counters either. */
   isMuteWhenRefusing = false;
   refusesToOpenShift = false;
   /** A code with which it answers the next receipt that its module has registered. */
