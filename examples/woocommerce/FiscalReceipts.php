@@ -6,6 +6,8 @@ final class FiscalReceipts
 {
     private const RECEIPT = '_fiscal_receipt_id';
     private const STATUS = '_fiscal_status';
+    /** Key and body, as they were first sent. */
+    private const REQUEST = '_fiscal_request';
     private const PENDING = ['accepted', 'sending', 'awaiting_payment'];
     /** No answer: the same job, with the same key, after so many seconds. */
     private const LATER_S = 300;
@@ -26,12 +28,48 @@ final class FiscalReceipts
     {
         $order = wc_get_order($order_id);
         if (!$order || in_array($order->get_meta(self::STATUS), ['registered', 'unknown'], true)) {
+            if ($order && $this->hasChanged($order)) {
+                $order->add_order_note('The order has changed since its fiscal receipt was made. Compare them; the difference is not fiscalised.');
+            }
             return;
         }
         $this->perform('fiscal_receipts_sell', [$order_id], $order, $order, function () use ($order): array {
-            // The number of the order is the key: a job that runs twice finds the same receipt.
-            return $this->gateway->sell($this->orders->sale($order), 'wc-order-' . $order->get_id());
+            // The order's own key, which no other shop and no copy of this one has, is the key of its sale: a job that runs twice finds the same receipt.
+            $request = $this->once($order, function () use ($order): array {
+                $sale = $this->orders->sale($order);
+                $this->orders->numberLines($order);
+                return ['key' => $order->get_order_key(), 'body' => $sale];
+            });
+            return $this->gateway->sell($request['body'], $request['key']);
         });
+    }
+
+    /**
+     * What is sent is made once. An order that was edited, or a product that was renamed, after a call whose answer was lost would be another
+     * request under the same key, and refused, although the receipt exists.
+     *
+     * @param callable(): array{key: string, body: array} $make
+     */
+    private function once(WC_Abstract_Order $holder, callable $make): array
+    {
+        $kept = $holder->get_meta(self::REQUEST);
+        if (is_array($kept)) {
+            return $kept;
+        }
+        $request = $make();
+        $holder->update_meta_data(self::REQUEST, $request);
+        $holder->save();
+        return $request;
+    }
+
+    private function hasChanged(WC_Order $order): bool
+    {
+        $kept = $order->get_meta(self::REQUEST);
+        try {
+            return is_array($kept) && $kept['body']['items'] != $this->orders->sale($order)['items'];
+        } catch (DomainException) {
+            return true;
+        }
     }
 
     /** What became of the receipt meanwhile, also after a person decided. */
@@ -61,11 +99,16 @@ final class FiscalReceipts
         }
         $sale = (string) $order->get_meta(self::RECEIPT);
         if ($sale === '') {
-            $order->add_order_note('The refund has no fiscal receipt: the order was never fiscalised.');
+            // As soon as it has one, its refunds follow (keep).
+            $order->add_order_note('The refund has no fiscal receipt: the order has none.');
             return;
         }
         $this->perform('fiscal_receipts_refund', [$order_id, $refund_id], $refund, $order, function () use ($order, $refund, $sale): array {
-            return $this->gateway->refund($sale, $this->orders->refund($order, $refund), 'wc-refund-' . $refund->get_id());
+            $request = $this->once($refund, fn () => [
+                'key' => $order->get_order_key() . '-r' . $refund->get_id(),
+                'body' => $this->orders->refund($order, $refund),
+            ]);
+            return $this->gateway->refund($sale, $request['body'], $request['key']);
         });
     }
 
@@ -102,33 +145,34 @@ final class FiscalReceipts
      */
     private function perform(string $job, array $ids, WC_Abstract_Order $holder, WC_Order $order, callable $send): void
     {
+        // Action Scheduler calls a job whose process has died failed, and never runs it again: the next try stands there before the call.
+        as_unschedule_all_actions($job, $ids, 'fiscal-receipts');
+        as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
         try {
             $this->keep($holder, $order, $this->gateway->waitUntilFinal($send(), 20));
+            if (in_array($holder->get_meta(self::STATUS), self::PENDING, true)) {
+                return;
+            }
         } catch (NoAnswer $error) {
-            $this->askLater($job, $ids, $order, $error);
+            $order->add_order_note('The gateway did not answer; it is asked again: ' . $error->getMessage());
             return;
         } catch (Refused $refused) {
-            // The gateway or a proxy is away, or busy: that says nothing about the sale.
-            if ($refused->mayBeRepeated()) {
-                $this->askLater($job, $ids, $order, $refused);
+            // The gateway is away or busy, or does not know this shop: that says nothing about the sale.
+            if ($refused->saysNothing()) {
+                $order->add_order_note('The gateway did not take the call; it is asked again: ' . $refused->getMessage());
                 return;
+            }
+            if ((string) $holder->get_meta(self::RECEIPT) === '') {
+                // Nothing was made of it: what is sent next is made anew, of the order as it is corrected.
+                $holder->delete_meta_data(self::REQUEST);
+                $holder->save();
             }
             $faults = array_map(fn ($one) => "{$one['pointer']} {$one['detail']}", $refused->errors);
             $order->add_order_note("No fiscal receipt ({$refused->problemCode}): " . implode('; ', $faults));
-            return;
         } catch (DomainException $error) {
             $order->add_order_note('No fiscal receipt: ' . $error->getMessage());
-            return;
         }
-        if (in_array($holder->get_meta(self::STATUS), self::PENDING, true)) {
-            as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
-        }
-    }
-
-    private function askLater(string $job, array $ids, WC_Order $order, RuntimeException $error): void
-    {
-        $order->add_order_note('The gateway did not answer; it is asked again: ' . $error->getMessage());
-        as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
+        as_unschedule_all_actions($job, $ids, 'fiscal-receipts');
     }
 
     private function keep(WC_Abstract_Order $holder, WC_Order $order, array $receipt): void
@@ -139,6 +183,14 @@ final class FiscalReceipts
         $holder->save();
         if ($before === $receipt['status']) {
             return;
+        }
+        if ($holder === $order && $receipt['status'] === 'registered') {
+            // What was given back before there was a receipt to take it from.
+            foreach ($order->get_refunds() as $refund) {
+                if ((string) $refund->get_meta(self::STATUS) === '') {
+                    self::schedule('fiscal_receipts_refund', $order->get_id(), $refund->get_id());
+                }
+            }
         }
         $order->add_order_note(match ($receipt['status']) {
             'registered' => "Fiscal receipt: {$receipt['fiscal']['verification_url']}",

@@ -17,29 +17,39 @@ final class OrderToSale
     /** @throws DomainException what the order cannot be sold for, in words for the shop */
     public function sale(WC_Order $order): array
     {
-        $items = [];
-        foreach ($order->get_items(['line_item', 'fee', 'shipping']) as $item) {
-            $total = self::tiyin((float) $item->get_total() + (float) $item->get_total_tax());
-            if ($total === 0) {
-                continue;
-            }
-            $items[] = $this->line($item, $total);
-            $item->update_meta_data(self::LINE, (string) count($items));
-            $item->save();
-        }
         return [
-            'items' => $items,
+            'items' => array_map(fn ($item) => $this->line($item, self::totalOf($item)), self::soldItems($order)),
             'payment' => ['method' => $order->get_payment_method() === 'cod' ? 'cash' : 'card'],
             'cashier_id' => $this->cashierId,
-            'external_id' => 'wc-' . $order->get_id(),
+            'external_id' => $order->get_order_key(),
         ];
+    }
+
+    /** Keeps at each item its line of the sale that is sent now. */
+    public function numberLines(WC_Order $order): void
+    {
+        foreach (self::soldItems($order) as $at => $item) {
+            $item->update_meta_data(self::LINE, (string) ($at + 1));
+            $item->save();
+        }
+    }
+
+    /** @return list<WC_Order_Item> what costs something */
+    private static function soldItems(WC_Order $order): array
+    {
+        return array_values(array_filter($order->get_items(['line_item', 'fee', 'shipping']), fn ($item) => self::totalOf($item) !== 0));
+    }
+
+    private static function totalOf(WC_Order_Item $item): int
+    {
+        return self::tiyin((float) $item->get_total() + (float) $item->get_total_tax());
     }
 
     public function refund(WC_Order $order, WC_Order_Refund $refund): array
     {
         $lines = [];
         foreach ($refund->get_items(['line_item', 'fee', 'shipping']) as $item) {
-            $sum = self::tiyin(abs((float) $item->get_total() + (float) $item->get_total_tax()));
+            $sum = abs(self::totalOf($item));
             if ($sum === 0) {
                 continue;
             }
@@ -50,7 +60,7 @@ final class OrderToSale
         if ($lines === []) {
             throw new DomainException('The refund names no lines. Enter quantities or sums at the lines of the order.');
         }
-        return ['lines' => $lines, 'external_id' => 'wc-' . $refund->get_id()];
+        return ['lines' => $lines, 'external_id' => $order->get_order_key() . '-r' . $refund->get_id()];
     }
 
     /** What coupons took off is the line's discount. A price that is no whole tiyin is rounded up, and the rest is discount, too. */

@@ -1,7 +1,7 @@
 // Promise: the plugin sells an order once however often its job runs, refunds what the shop gives back, and says at the order what is wrong.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const heldTest = hasPhp ? test : test.skip;
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 interface Shop {
-  orders: Record<string, { meta: Record<string, string>; notes: string[] }>;
+  orders: Record<string, { meta: Record<string, string> & { _fiscal_request?: object }; notes: string[] }>;
   later: { hook: string; arguments: number[]; in_seconds: number }[];
   answers: number[];
 }
@@ -99,7 +99,11 @@ heldTest('an order is sold once with its discount and its delivery, and partly g
     expect.stringMatching(/^Fiscal receipt: http/),
   ]);
   const receipt = await rig.sdk.receipts.get(orders['71']!.meta['_fiscal_receipt_id']!);
-  expect(receipt).toMatchObject({ status: 'registered', external_id: 'wc-71', total: 2_140_000 + 10_000 + 1_500_000 });
+  expect(receipt).toMatchObject({
+    status: 'registered',
+    external_id: 'wc_order_71',
+    total: 2_140_000 + 10_000 + 1_500_000,
+  });
   expect(receipt.items).toMatchObject([
     { qty: 2, price: 1_120_000, discount: 100_000, total: 2_140_000 },
     // 33.333… so'm a piece: rounded up, the rest is discount.
@@ -158,6 +162,84 @@ heldTest('a proxy whose gateway is away is asked again later, too', async () => 
   } finally {
     proxy.close();
   }
+});
+
+heldTest('a job whose process dies in the call stands there to be run again', async () => {
+  const kept = join(rig.folder, 'later.json');
+  const gateway = createServer((request, response) => {
+    if (request.url === '/oauth/token')
+      response.writeHead(200).end(JSON.stringify({ access_token: 'token', expires_in: 900 }));
+    else dying.kill('SIGKILL');
+  });
+  await once(gateway.listen(0, '127.0.0.1'), 'listening');
+  const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`, LATER_FILE: kept };
+  const dying = spawn('php', [join(ROOT, 'test', 'examples', 'wordpress-stand-ins.php')], {
+    env: { ...process.env, ...env, ...away, PLUGIN: plugin },
+  });
+  try {
+    dying.stdin.end(JSON.stringify({ orders: [orderOf(80)], happens: [paid(80)] }));
+    expect((await once(dying, 'close'))[1]).toBe('SIGKILL');
+    expect(JSON.parse(readFileSync(kept, 'utf8'))).toEqual([
+      { hook: 'fiscal_receipts_sell', arguments: [80], in_seconds: 300 },
+    ]);
+  } finally {
+    gateway.closeAllConnections();
+    gateway.close();
+  }
+});
+
+heldTest('a refusal of the shop is none of its order', async () => {
+  const gateway = createServer((request, response) => {
+    const isToken = request.url === '/oauth/token';
+    const problem = { code: 'signature_expired', detail: 'The clock is wrong.', errors: [] };
+    const answer = isToken ? { access_token: 'token', expires_in: 900 } : problem;
+    response.writeHead(isToken ? 200 : 401).end(JSON.stringify(answer));
+  });
+  await once(gateway.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const strict = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` };
+    const { orders, later } = await shop([orderOf(81)], [paid(81)], strict);
+    expect(orders['81']?.notes).toEqual([expect.stringContaining('it is asked again: 401 signature_expired')]);
+    expect(later.map(({ hook }) => hook)).toEqual(['fiscal_receipts_sell']);
+  } finally {
+    gateway.close();
+  }
+});
+
+heldTest('what was given back before the order was sold follows its receipt', async () => {
+  const refund = {
+    ...{ id: 820, parent: 82 },
+    items: [{ id: 8201, type: 'line_item', name: 'x', qty: 0, total: '-10700', of: 821 }],
+  };
+  const given = { hook: 'woocommerce_order_refunded', arguments: [82, 820] };
+  const completed = { hook: 'woocommerce_order_status_completed', arguments: [82] };
+  const { orders } = await shop([orderOf(82, { payment_method: 'cod' }), refund], [given, completed]);
+  const receipt = await rig.sdk.receipts.get(orders['82']!.meta['_fiscal_receipt_id']!);
+  expect(receipt).toMatchObject({ status: 'registered', refunded: { total: 1_070_000 } });
+  expect(orders['820']?.meta).toMatchObject({ _fiscal_status: 'registered' });
+});
+
+heldTest('an order that is edited after a lost answer is the same sale; after its receipt, that is said', async () => {
+  const first = (await shop([orderOf(83)], [paid(83)])).orders['83']!;
+  const [, ...others] = (orderOf(83) as { items: object[] }).items;
+  // The answer was lost: nothing is kept but what was sent.
+  const lost = { items: others, meta: { _fiscal_request: first.meta._fiscal_request } };
+  const { orders } = await shop([orderOf(83, lost)], [paid(83), paid(83)]);
+  expect(orders['83']?.meta['_fiscal_receipt_id']).toBe(first.meta['_fiscal_receipt_id']);
+  expect(orders['83']?.notes).toEqual([
+    expect.stringMatching(/^Fiscal receipt: http/),
+    expect.stringContaining('has changed since'),
+  ]);
+});
+
+heldTest('a copy of the shop, whose orders have the same numbers, sells its own', async () => {
+  const [one, other] = [
+    await shop([orderOf(84)], [paid(84)]),
+    await shop([orderOf(84, { order_key: 'x' })], [paid(84)]),
+  ];
+  const receipts = [one, other].map(({ orders }) => orders['84']?.meta['_fiscal_receipt_id']);
+  expect(receipts).toEqual([expect.stringMatching(/^rcp_/), expect.stringMatching(/^rcp_/)]);
+  expect(receipts[0]).not.toBe(receipts[1]);
 });
 
 heldTest('a refund waits for its sale, which is still on its way', async () => {

@@ -38,6 +38,26 @@ function as_schedule_single_action(int $at, string $hook, array $arguments, stri
 {
     global $later;
     $later[] = ['hook' => $hook, 'arguments' => $arguments, 'in_seconds' => $at - time()];
+    note_later();
+}
+
+/** What waits; one that runs at the moment goes on. */
+function as_unschedule_all_actions(string $hook, array $arguments, string $group): void
+{
+    global $queue, $later;
+    $queue = array_values(array_filter($queue, fn ($one) => $one !== [$hook, $arguments]));
+    $later = array_values(array_filter($later, fn ($one) => [$one['hook'], $one['arguments']] !== [$hook, $arguments]));
+    note_later();
+}
+
+/** What a process that dies leaves behind: Action Scheduler keeps its jobs in the shop's database. */
+function note_later(): void
+{
+    global $later;
+    $file = getenv('LATER_FILE');
+    if ($file !== false) {
+        file_put_contents($file, json_encode($later));
+    }
 }
 
 function as_has_scheduled_action(string $hook, array $arguments, string $group): bool
@@ -81,6 +101,11 @@ abstract class Has_Meta
     public function update_meta_data(string $name, mixed $value): void
     {
         $this->meta[$name] = $value;
+    }
+
+    public function delete_meta_data(string $name): void
+    {
+        unset($this->meta[$name]);
     }
 
     public function save(): int
@@ -177,6 +202,19 @@ final class WC_Order extends WC_Abstract_Order
 {
     public array $notes = [];
 
+    public function get_order_key(): string
+    {
+        return $this->facts['order_key'] ?? "wc_order_{$this->get_id()}";
+    }
+
+    /** @return list<WC_Order_Refund> */
+    public function get_refunds(): array
+    {
+        global $orders;
+        $isOurs = fn ($one) => $one instanceof WC_Order_Refund && ($one->parent() === $this->get_id());
+        return array_values(array_filter($orders, $isOurs));
+    }
+
     public function get_payment_method(): string
     {
         return $this->facts['payment_method'];
@@ -190,6 +228,10 @@ final class WC_Order extends WC_Abstract_Order
 
 final class WC_Order_Refund extends WC_Abstract_Order
 {
+    public function parent(): ?int
+    {
+        return $this->facts['parent'] ?? null;
+    }
 }
 
 final class WP_REST_Request
