@@ -37,7 +37,7 @@ export async function checkRegister(register: Register, known: Baseline | null):
   if (identity.kind === 'replaced') return identity;
   const reason = unfitReason(status.value);
   if (reason) return { kind: 'refusing', ...reason };
-  const lost = known?.own && hasExtensions(status.value) ? await missingOwn(register, known.own) : null;
+  const lost = await missingOwn(register, known, status.value);
   if (lost) return lost;
   return {
     kind: 'same',
@@ -46,7 +46,19 @@ export async function checkRegister(register: Register, known: Baseline | null):
   };
 }
 
-async function missingOwn(register: Register, own: OwnDocument): Promise<RegisterCheck | null> {
+/**
+ * Asks a register with a journal for our last document in it. In a copy that was put back others may have sold since, up to the number
+ * that we know: only the document tells.
+ *
+ * @returns null: it is there, or none of ours is known
+ */
+export async function missingOwn(
+  register: Register,
+  known: Baseline | null,
+  status: LocalStatus,
+): Promise<Exclude<RegisterCheck, { kind: 'same' }> | null> {
+  const own: OwnDocument | undefined = known?.own;
+  if (own === undefined || !hasExtensions(status)) return null;
   const there = await register.findBySeq(own.receiptSeq);
   if (there.kind === 'refused' && there.code !== NOT_THERE) return refusing(there);
   if (there.kind === 'unreachable' || there.kind === 'unclear')
@@ -55,7 +67,7 @@ async function missingOwn(register: Register, own: OwnDocument): Promise<Registe
   return identity.kind === 'replaced' ? identity : null;
 }
 
-function refusing({ code, message }: { code: string; message: string }): RegisterCheck {
+function refusing({ code, message }: { code: string; message: string }): Extract<RegisterCheck, { kind: 'refusing' }> {
   return { kind: 'refusing', state: code === 'E-002' ? 'expired' : 'blocked', reason: `${code}: ${message}` };
 }
 

@@ -4,6 +4,7 @@ import { growingCache, type Clock } from '#runtime';
 import type { DeviceStateName, Register, Registers } from '../devices/register.js';
 import type { OfdRepository } from '../ofd-watch/ofd.repository.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
+import { missingOwn } from '../devices/check-register.js';
 import { closeDueMs, readingFrom, timeOfClose, type ReadingParts } from '../devices/device-reading.js';
 import { decideState, SILENT_POLLS, type Observation } from './device-state.js';
 import type { ClaimedPoll, PollOutcome } from './health.repository.js';
@@ -54,7 +55,12 @@ export class PollDevice {
       nowMs: claimed.claimedAt.getTime(),
     };
     const reading = readingFrom(parts);
-    if (reading.unsentReceipts === 0 && claimed.oldestPendingMs !== null) await this.markSent(claimed, reading);
+    if (reading.unsentReceipts === 0 && claimed.oldestPendingMs !== null) {
+      // In a copy that was put back the numbers of ours may be other people's documents, and it is those that the OFD has.
+      const lost = await missingOwn(register, claimed.baseline, polled.status);
+      if (lost?.kind === 'replaced') return this.outcomeOf(claimed, lost, options);
+      if (lost === null) await this.markSent(claimed, reading);
+    }
     const business = await this.readBusiness(claimed, register);
     const closeAt = timeOfClose(claimed.closeAt, claimed.merchantSettings, this.settings.closeAt);
     return {

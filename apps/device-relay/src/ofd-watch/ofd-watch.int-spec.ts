@@ -58,6 +58,34 @@ test('what the register sent by itself is seen by the next poll', async () => {
   expect(await statuses()).toEqual(['sent']);
 });
 
+test.each(['poll', 'resend'])(
+  'in a copy that was put back, a %s takes the documents of others for none of ours',
+  async (by) => {
+    const register = await rig.addDevice('dev_1');
+    register.ofdDown = true;
+    await rig.sell('dev_1');
+    await rig.sell('dev_1');
+    const own = { receiptSeq: 2, transactionTimeMs: rig.time.nowMs };
+    await rig.sql.query(`UPDATE lanes SET baseline = $1`, [
+      { terminalId: register.terminalId, journalId: register.terminalId, sequence: 2, reading: null, own },
+    ]);
+    const later = rig.at(99 * HOUR);
+    await rig.sql.query(
+      by === 'poll' ? 'UPDATE devices SET resend_due_at = $1' : 'UPDATE devices SET poll_due_at = $1',
+      [later],
+    );
+    register.putBack(2);
+    rig.time.nowMs += 1_000;
+    register.ofdDown = false;
+    // Another seller, up to the number that we know.
+    register.sell(50_000);
+    register.sell(50_000);
+    await after(1_000);
+    expect(await statuses()).toEqual(['pending', 'pending']);
+    if (by === 'poll') expect(await rig.device('dev_1')).toMatchObject({ state: 'replaced' });
+  },
+);
+
 test('a receipt that is recorded while the register is asked is not taken for sent', async () => {
   const register = await rig.addDevice('dev_1');
   register.ofdDown = true;

@@ -1,5 +1,6 @@
 import { truncateText, type ResendResult } from '#fiscal-domain';
 import type { Logger } from '#runtime';
+import { missingOwn } from '../devices/check-register.js';
 import { pollRegister } from '../devices/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import { STOPPED_STATES, type CallAnswer } from '../devices/register.js';
@@ -65,6 +66,8 @@ export class ResendUnsent {
     const stats = owesZReports ? await register.zReportStats() : owedStats;
     if (stats.kind === 'ok') await this.shifts.markZReportsSent(deviceId, terminalId, stats.value.unackedNumbers);
     if (info.kind !== 'ok' || info.value.terminalId !== terminalId) return null;
+    // What it has sent may be other people's documents under the numbers of ours (devices/check-register.ts).
+    if ((await missingOwn(register, snapshot.baseline, polled.status)) !== null) return null;
     const errors = errorsOf(receipts, info.value.receiptCount);
     if (errors !== null) {
       await this.ofd.noteErrors(deviceId, terminalId, errors);

@@ -51,6 +51,7 @@ export class ShopRegister implements Register {
   private sequence = 0;
   private readonly unsent = new Map<number, number>();
   private unsentZ: number[] = [];
+  private readonly soldAt = new Map<number, number>();
 
   constructor(
     readonly deviceId: string,
@@ -81,7 +82,17 @@ export class ShopRegister implements Register {
     shift.vat += vatTiyin;
     shift.count += 1;
     if (this.ofdDown) this.unsent.set(this.sequence, this.time.nowMs);
+    this.soldAt.set(this.sequence, this.time.nowMs);
     return { receiptSeq: this.sequence, isSent: !this.ofdDown, vatTiyin };
+  }
+
+  /** As its folder was so many documents ago. */
+  putBack(documents: number): void {
+    for (let each = 0; each < documents; each += 1) {
+      this.soldAt.delete(this.sequence);
+      this.unsent.delete(this.sequence);
+      this.sequence -= 1;
+    }
   }
 
   /** An advance is a document of the module and stands in no total. */
@@ -189,8 +200,11 @@ export class ShopRegister implements Register {
     });
   }
 
-  findBySeq(): ReturnType<Register['findBySeq']> {
-    throw new Error('the watch asks for no receipt');
+  findBySeq(seq: number): ReturnType<Register['findBySeq']> {
+    const transactionTime = this.soldAt.get(seq);
+    if (transactionTime === undefined) return Promise.resolve({ kind: 'refused', code: 'S-002', message: 'not there' });
+    const receipt = { terminalId: this.terminalId, receiptSeq: seq, fiscalSign: '1', qrUrl: 'q', transactionTime };
+    return this.answer('find', () => ({ success: true, receipt, receiptHtml: '', ofdSent: true }));
   }
 
   prepareReceipt(): ReturnType<Register['prepareReceipt']> {
