@@ -40,4 +40,5 @@ except Refused as refused:
         print(f"  {fault['pointer']} {fault['code']}: {fault['detail']}")
 except NoAnswer as error:
     # It may have been sold. Keep the number, and run this again with it later.
-    sys.exit(f"no answer: {error}")
+    print(f"no answer: {error}", file=sys.stderr)
+    sys.exit(2)
