@@ -48,7 +48,7 @@ export async function checkRegister(register: Register, known: Baseline | null):
 
 /**
  * Asks a register with a journal for our last document in it. In a copy that was put back others may have sold since, up to the number
- * that we know: only the document tells.
+ * that we know: only the document says it.
  *
  * @returns null: it is there, or none of ours is known
  */
