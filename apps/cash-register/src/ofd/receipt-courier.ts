@@ -56,6 +56,8 @@ export class ReceiptCourier {
   private working = false;
   private readonly inFlight = new Set<number>();
   private resending: Promise<ResendOutcome> | null = null;
+  /** The last resend had no answer at all: the next one asks with one document, so that an outage costs each of them little. */
+  private isSilent = false;
 
   constructor(private readonly parts: CourierParts) {}
 
@@ -123,8 +125,8 @@ export class ReceiptCourier {
     // A document that a sale is delivering right now is that sale's business.
     const seqs = this.parts.module.unsentReceipts().filter((seq) => !this.inFlight.has(seq));
     const errors: ResendOutcome['errors'][number][] = [];
-    let [start, most, failures, unanswered] = [0, OFD_BATCH, 0, 0];
-    let [largest, callMs] = [OFD_BATCH, RESEND_CALL_MS];
+    let [start, failures, unanswered, largest] = [0, 0, 0, OFD_BATCH];
+    let [most, callMs] = this.isSilent ? [1, ALONE_CALL_MS] : [OFD_BATCH, RESEND_CALL_MS];
     while (start < seqs.length && failures < MOST_FAILURES && unanswered < MOST_UNANSWERED) {
       const batch = this.entries(seqs.slice(start, start + most));
       const answer = await this.send(batch, callMs);
@@ -142,6 +144,7 @@ export class ReceiptCourier {
       } else if (answer.isThere) failures += 1;
       else [unanswered, callMs] = [unanswered + 1, ALONE_CALL_MS];
     }
+    this.isSilent = unanswered === MOST_UNANSWERED;
     errors.push(...seqs.slice(start).flatMap((seq) => failureOf(seq, undefined)));
     return { total: seqs.length, sent: seqs.length - errors.length, errors };
   }

@@ -10,6 +10,8 @@ const MOST_FAILURES = 2;
 /** Takes Z-reports to the OFD. One resend at a time; a report leaves the module when it was acknowledged. */
 export class ZReportCourier {
   private tail: Promise<unknown> = Promise.resolve();
+  /** The last call had no answer at all: the next one asks with one report. */
+  private isSilent = false;
 
   constructor(
     private readonly module: FiscalModule,
@@ -33,7 +35,8 @@ export class ZReportCourier {
   /** Where several together fail, one goes alone, and more with each that arrives: one of them must not hold up all others. */
   private async send(numbers: readonly number[], budgetMs: number): Promise<ResendOutcome> {
     const errors: ResendOutcome['errors'][number][] = [];
-    let [start, most, largest, failures, callMs] = [0, OFD_BATCH, OFD_BATCH, 0, budgetMs];
+    let [start, largest, failures] = [0, OFD_BATCH, 0];
+    let [most, callMs] = this.isSilent ? [1, Math.min(ALONE_CALL_MS, budgetMs)] : [OFD_BATCH, budgetMs];
     while (start < numbers.length && failures < MOST_FAILURES) {
       const batch = numbers.slice(start, start + most);
       const failed = await this.sendBatch(batch, callMs);
@@ -46,6 +49,7 @@ export class ZReportCourier {
       if (failed === null) [failures, callMs] = [failures + 1, ALONE_CALL_MS];
       else [failures, most, callMs] = [0, Math.min(2 * most, largest), budgetMs];
     }
+    if (numbers.length > 0) this.isSilent = failures > 0;
     errors.push(...numbers.slice(start).map(unreachable));
     return { total: numbers.length, sent: numbers.length - errors.length, errors };
   }
