@@ -37,9 +37,6 @@ export async function prepareReleaseBefore() {
   return { root, commit };
 }
 
-/** No release is built with it: it was the format of the sources, until 2026-11-30. */
-const OF_NO_BUILD = new Set(['node_modules/prettier']);
-
 /**
  * Whether all that a release was made with is installed here in the same versions; what came later is not asked for by it. To install a
  * thousand packages once more takes a minute, and a quarter of an hour beside the other tests.
@@ -49,8 +46,7 @@ const OF_NO_BUILD = new Set(['node_modules/prettier']);
 function isWithin(lock, ours) {
   const installed = packagesOf(ours);
   return Object.entries(packagesOf(lock)).every(
-    ([folder, { version }]) =>
-      folder === '' || OF_NO_BUILD.has(folder) || (folder in installed && installed[folder]?.version === version),
+    ([folder, { version }]) => folder === '' || (folder in installed && installed[folder]?.version === version),
   );
 }
 
