@@ -9,7 +9,7 @@ import {
   type ResendResult,
 } from '#fiscal-domain';
 import { withReceiptFaults } from '../emulator/receipt-faults.js';
-import type { ResendOutcome } from '../ofd/receipt-courier.js';
+import type { ResendOutcome } from '../ofd/resend.js';
 import type { Register } from '../register.js';
 import { closeShift } from '../shifts/close-shift.js';
 import { currentZReport, zReportStats } from '../shifts/z-report-answers.js';

@@ -17,7 +17,8 @@ import {
 } from '#fiscal-module';
 import { inSpan } from '#runtime';
 import type { Journal, JournalEntry } from '../journal/journal.js';
-import type { Delivery, ReceiptCourier } from '../ofd/receipt-courier.js';
+import type { Delivery } from '../ofd/delivery.js';
+import type { ReceiptCourier } from '../ofd/receipt-courier.js';
 import type { ReceiptIssuer } from './receipt-html.js';
 import { AWAITS_RESEND, saleResponse, type SignedDocument } from './sale-response.js';
 

@@ -1,7 +1,7 @@
 import { buildVerificationLink, type LocalReceipt, type SaleResponse } from '#fiscal-domain';
 import type { JournalEntry } from '../journal/journal.js';
 import { parseDocument, recordedFields, type OfdDocument } from '#fiscal-module';
-import type { Delivery } from '../ofd/receipt-courier.js';
+import type { Delivery } from '../ofd/delivery.js';
 import { receiptHtml, type ReceiptIssuer } from './receipt-html.js';
 
 /** What the journal records about an unsent document that is not being delivered at the moment. */
