@@ -10,12 +10,8 @@ import { runProgram } from './lib/user-error.mjs';
 await runProgram(async () => {
   assertNodeVersion();
   endCommandsWithUs();
-  const { names } = readArguments(
-    'Usage: npm test [-- types lint unit …], those of every change where none is named.',
-    {
-      names: true,
-    },
-  );
+  const usage = 'Usage: npm test [-- types lint unit …], those of every change where none is named.';
+  const { names } = readArguments(usage, { names: true });
   await ensureInstalled();
   // Packages may be used only from here on.
   const { runGroups } = await import('./lib/test-run.mjs');

@@ -24,7 +24,7 @@ const TSC = bin('typescript-native/bin/tsc');
  * @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts>, isNamedOnly?: boolean }} CheckGroup
  *   `isNamedOnly`: for hours and releases, not for each change
  */
-/** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest' }} JestGroup */
+/** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest', isNamedOnly?: false }} JestGroup */
 
 /**
  * Many files wait: for a settle time, for a provider, for a commit. With three for each processor none was done sooner (21 files: 123 s, and
@@ -82,26 +82,9 @@ export const GROUPS = [
   checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),
   { name: 'unit', budgetSeconds: 60, lane: 'jest' },
   { name: 'integration', budgetSeconds: 400, lane: 'jest' },
-  {
-    name: 'system',
-    budgetSeconds: 450,
-    lane: 'alone',
-    run: async () => {
-      await ensureBuilt();
-      return (await withDatabase(() => runJest(['system'], WORKERS_OF_SYSTEMS))).system;
-    },
-  },
+  wholeSystems('system', 450),
   { name: 'lts', budgetSeconds: 120, lane: 'alone', run: onLongTermRelease },
-  {
-    name: 'long',
-    budgetSeconds: 900,
-    lane: 'alone',
-    isNamedOnly: true,
-    run: async () => {
-      await ensureBuilt();
-      return (await withDatabase(() => runJest(['long'], WORKERS_OF_SYSTEMS))).long;
-    },
-  },
+  { ...wholeSystems('long', 900), isNamedOnly: true },
 ];
 
 /**
@@ -167,6 +150,19 @@ async function runChecks(name, list) {
     }
   }
   return { passed: list.length - names.length, failed: names.length, skipped: 0, names };
+}
+
+/**
+ * @param {'system' | 'long'} name
+ * @param {number} budgetSeconds
+ * @returns {CheckGroup}
+ */
+function wholeSystems(name, budgetSeconds) {
+  const run = async () => {
+    await ensureBuilt();
+    return (await withDatabase(() => runJest([name], WORKERS_OF_SYSTEMS)))[name];
+  };
+  return { name, budgetSeconds, lane: 'alone', run };
 }
 
 /**

@@ -17,9 +17,7 @@ export async function runGroups(names) {
   if (unknown !== undefined) {
     throw new UserError(`There is no group "${unknown}", only ${GROUPS.map(({ name }) => name).join(', ')}.`);
   }
-  const wanted = GROUPS.filter((group) =>
-    names.length === 0 ? !('isNamedOnly' in group && group.isNamedOnly) : names.includes(group.name),
-  );
+  const wanted = GROUPS.filter(({ name, isNamedOnly }) => (names.length === 0 ? !isNamedOnly : names.includes(name)));
   /** @type {Result[]} */
   const results = [];
   const beganMs = performance.now();
