@@ -142,13 +142,9 @@ export class RecordOutcome {
     sent: Sent,
     { rejection }: Extract<Outcome, { kind: 'rejected' }>,
   ): Promise<Step> {
-    const { reading } = sent.attempt.baseline;
-    if (lane.baseline.journalId === null) {
-      const info = await lane.register.fmInfo();
-      const unmoved = info.kind === 'ok' && reading !== null && sameReading(reading, readingOf(info.value));
-      if (!unmoved) return this.resolveUnclear(lane, sent, unconfirmed(rejection.code));
-    }
     const { attempt, answer } = sent;
+    if (lane.baseline.journalId === null && (await countersSince(lane, attempt)) !== 'unmoved')
+      return this.resolveUnclear(lane, sent, unconfirmed(rejection.code));
     const { id: attemptId, receiptId } = attempt;
     const isClosed = await this.store.closeRejected({ attemptId, receiptId }, rejection, { answer }, lane.laneLock);
     if (!isClosed) return { kind: 'reread' };
@@ -163,9 +159,8 @@ export class RecordOutcome {
   private async mayBeRegistered(lane: LaneInHand, { attempt, answer }: Sent): Promise<boolean> {
     // With keys the same registration answers the next sending.
     if (lane.baseline.journalId !== null) return false;
-    const { reading } = attempt.baseline;
-    const info = await lane.register.fmInfo();
-    if (info.kind === 'ok') return reading !== null && !sameReading(reading, readingOf(info.value));
+    const counters = await countersSince(lane, attempt);
+    if (counters !== 'unread') return counters === 'moved';
     return answer.kind === 'refused' && MODULE_FAILURES.has(answer.code);
   }
 
@@ -181,6 +176,16 @@ export class RecordOutcome {
     const { id: attemptId, receiptId } = attempt;
     return this.store.closeNotRegistered({ attemptId, receiptId }, { answer }, lane.laneLock);
   }
+}
+
+/** Whether the counters are where they were just before this attempt; of a register without keys, which alone has such a reading. */
+async function countersSince(
+  { register }: LaneInHand,
+  { baseline: { reading } }: OpenAttempt,
+): Promise<'unmoved' | 'moved' | 'unread'> {
+  const info = await register.fmInfo();
+  if (info.kind !== 'ok' || reading === null) return 'unread';
+  return sameReading(reading, readingOf(info.value)) ? 'unmoved' : 'moved';
 }
 
 function unconfirmed(refusal: string): string {

@@ -66,10 +66,10 @@ export class ResendUnsent {
     const stats = owesZReports ? await register.zReportStats() : owedStats;
     if (stats.kind === 'ok') await this.shifts.markZReportsSent(deviceId, terminalId, stats.value.unackedNumbers);
     if (info.kind !== 'ok' || info.value.terminalId !== terminalId) return null;
-    // What it has sent may be other people's documents under the numbers of ours (devices/check-register.ts).
-    if ((await missingOwn(register, snapshot.baseline, polled.status)) !== null) return null;
     const errors = errorsOf(receipts, info.value.receiptCount);
     if (errors !== null) {
+      // What it has sent may be other people's documents under the numbers of ours (devices/check-register.ts).
+      if ((await missingOwn(register, snapshot.baseline, polled.status)) !== null) return null;
       await this.ofd.noteErrors(deviceId, terminalId, errors);
       const upToSeq = polled.info.currentReceiptSeq + 1;
       await this.ofd.markSent({ deviceId, terminalId, before, upToSeq, except: [...errors.keys()] });
