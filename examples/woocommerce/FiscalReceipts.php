@@ -6,7 +6,7 @@ final class FiscalReceipts
 {
     private const RECEIPT = '_fiscal_receipt_id';
     private const STATUS = '_fiscal_status';
-    /** Key and body, as they were first sent. */
+    /** The body as it was first sent; its `external_id` is the key, too. */
     private const REQUEST = '_fiscal_request';
     private const PENDING = ['accepted', 'sending', 'awaiting_payment'];
     /** No answer: the same job, with the same key, after so many seconds. */
@@ -34,13 +34,13 @@ final class FiscalReceipts
             return;
         }
         $this->perform('fiscal_receipts_sell', [$order_id], $order, $order, function () use ($order): array {
-            // The order's own key, which no other shop and no copy of this one has, is the key of its sale: a job that runs twice finds the same receipt.
-            $request = $this->once($order, function () use ($order): array {
+            $sale = $this->once($order, function () use ($order): array {
                 $sale = $this->orders->sale($order);
                 $this->orders->numberLines($order);
-                return ['key' => $order->get_order_key(), 'body' => $sale];
+                return $sale;
             });
-            return $this->gateway->sell($request['body'], $request['key']);
+            // A job that runs twice finds the same receipt.
+            return $this->gateway->sell($sale, $sale['external_id']);
         });
     }
 
@@ -48,7 +48,7 @@ final class FiscalReceipts
      * What is sent is made once. An order that was edited, or a product that was renamed, after a call whose answer was lost would be another
      * request under the same key, and refused, although the receipt exists.
      *
-     * @param callable(): array{key: string, body: array} $make
+     * @param callable(): array $make
      */
     private function once(WC_Abstract_Order $holder, callable $make): array
     {
@@ -66,7 +66,7 @@ final class FiscalReceipts
     {
         $kept = $order->get_meta(self::REQUEST);
         try {
-            return is_array($kept) && $kept['body']['items'] != $this->orders->sale($order)['items'];
+            return is_array($kept) && $kept['items'] != $this->orders->sale($order)['items'];
         } catch (DomainException) {
             return true;
         }
@@ -104,11 +104,8 @@ final class FiscalReceipts
             return;
         }
         $this->perform('fiscal_receipts_refund', [$order_id, $refund_id], $refund, $order, function () use ($order, $refund, $sale): array {
-            $request = $this->once($refund, fn () => [
-                'key' => $order->get_order_key() . '-r' . $refund->get_id(),
-                'body' => $this->orders->refund($order, $refund),
-            ]);
-            return $this->gateway->refund($sale, $request['body'], $request['key']);
+            $body = $this->once($refund, fn () => $this->orders->refund($order, $refund));
+            return $this->gateway->refund($sale, $body, $body['external_id']);
         });
     }
 

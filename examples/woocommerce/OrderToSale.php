@@ -14,6 +14,15 @@ final class OrderToSale
     ) {
     }
 
+    /**
+     * Key of the order's sale, and its name at the gateway. Numbers of orders come again in another shop of the merchant, and in one whose database
+     * was put back; the order's own key does not, but it opens the order's page, so that a digest of it goes out.
+     */
+    private static function keyOf(WC_Order $order): string
+    {
+        return "wc-{$order->get_id()}-" . substr(hash('sha256', $order->get_order_key()), 0, 16);
+    }
+
     /** @throws DomainException what the order cannot be sold for, in words for the shop */
     public function sale(WC_Order $order): array
     {
@@ -21,7 +30,7 @@ final class OrderToSale
             'items' => array_map(fn ($item) => $this->line($item, self::totalOf($item)), self::soldItems($order)),
             'payment' => ['method' => $order->get_payment_method() === 'cod' ? 'cash' : 'card'],
             'cashier_id' => $this->cashierId,
-            'external_id' => $order->get_order_key(),
+            'external_id' => self::keyOf($order),
         ];
     }
 
@@ -60,7 +69,7 @@ final class OrderToSale
         if ($lines === []) {
             throw new DomainException('The refund names no lines. Enter quantities or sums at the lines of the order.');
         }
-        return ['lines' => $lines, 'external_id' => $order->get_order_key() . '-r' . $refund->get_id()];
+        return ['lines' => $lines, 'external_id' => self::keyOf($order) . "-r{$refund->get_id()}"];
     }
 
     /** What coupons took off is the line's discount. A price that is no whole tiyin is rounded up, and the rest is discount, too. */

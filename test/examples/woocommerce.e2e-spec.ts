@@ -1,5 +1,6 @@
 // Promise: the plugin sells an order once however often its job runs, refunds what the shop gives back, and says at the order what is wrong.
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -99,9 +100,11 @@ heldTest('an order is sold once with its discount and its delivery, and partly g
     expect.stringMatching(/^Fiscal receipt: http/),
   ]);
   const receipt = await rig.sdk.receipts.get(orders['71']!.meta['_fiscal_receipt_id']!);
+  // Not the order's key itself, which opens its page.
+  const digest = createHash('sha256').update('wc_order_71').digest('hex').slice(0, 16);
   expect(receipt).toMatchObject({
     status: 'registered',
-    external_id: 'wc_order_71',
+    external_id: `wc-71-${digest}`,
     total: 2_140_000 + 10_000 + 1_500_000,
   });
   expect(receipt.items).toMatchObject([
@@ -232,7 +235,7 @@ heldTest('an order that is edited after a lost answer is the same sale; after it
   ]);
 });
 
-heldTest('a copy of the shop, whose orders have the same numbers, sells its own', async () => {
+heldTest('an order of another shop with the same number is another sale', async () => {
   const [one, other] = [
     await shop([orderOf(84)], [paid(84)]),
     await shop([orderOf(84, { order_key: 'x' })], [paid(84)]),
