@@ -11,9 +11,10 @@ import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../../libs/runtime/src/testing/until.js';
 import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
-import { ConsoleRig, LANGUAGES } from './console-rig.js';
-import { faultsOf, rulesIn } from './judge-screen.js';
+import { ConsoleRig } from './console-rig.js';
+import { changeFactors } from './own-factors.js';
 import { playDay } from './day-of-shop.js';
+import { readByAll } from './screens-of-people.js';
 import { addClientWithFreshFactor } from './decisions.js';
 
 let rig: ConsoleRig;
@@ -340,75 +341,14 @@ describeInBrowser('people before the console', () => {
 
   test('a client is added behind a second factor that is asked for meanwhile', () => addClientWithFreshFactor(owner));
 
-  test('a new password and a new authenticator app count at once, and the ones until now no more', changeFactors);
+  test('a new password and a new authenticator app count at once, and the ones until now no more', () =>
+    changeFactors(rig, prisma));
 
-  test('login, invitation and approvals can be read by all, in three languages', readByAll);
+  test('login, invitation and approvals can be read by all, in three languages', () => readByAll(rig, owner));
 
   test('a day of a shop: a lost answer, what a second person approves, a refund, a Z-report, a webhook recovered', () =>
     playDay({ rig, prisma, owner }));
 });
-
-async function changeFactors(): Promise<void> {
-  const person = await ConsolePerson.come(rig, prisma, 'factors@shop.uz');
-  await person.accept(await inviteByCommand(rig, 'factors@shop.uz', 'support'), 'Rustam');
-  const { page } = person;
-  const dialog = page.getByRole('dialog');
-  await person.visitor.open('/account');
-  await page.getByRole('button', { name: 'Change the password' }).click();
-  await dialog.getByLabel('Password until now').fill('not the password');
-  await dialog.getByLabel(/^New password/).fill('another horse battery');
-  await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.getByRole('alert').first().waitFor();
-  await dialog.getByLabel('Password until now').fill(PASSWORD);
-  await dialog.getByRole('button', { name: 'Save' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  person.password = 'another horse battery';
-
-  await page.getByRole('button', { name: 'Set up another authenticator app' }).click();
-  await dialog.getByRole('button', { name: 'Set up another authenticator app' }).click();
-  await person.confirmNewApp(dialog);
-  await dialog.waitFor({ state: 'detached' });
-  await person.logOut('Rustam');
-  await page.goto(`${rig.consoleUrl}/account`);
-  await page.getByRole('heading', { name: 'Log in' }).waitFor();
-  await person.logIn();
-  await page.getByText('factors@shop.uz').waitFor();
-  expect(person.visitor.trouble).toEqual([]);
-  await person.visitor.end();
-}
-
-/** As the switch of the language does. */
-async function keepLanguage(page: Page, language: string): Promise<void> {
-  await page.evaluate(`localStorage.setItem('console-language', ${JSON.stringify(language)})`);
-}
-
-async function readByAll(): Promise<void> {
-  const link = await inviteByCommand(rig, 'reader@shop.uz', 'support');
-  const guest = await rig.person();
-  const wrong: string[] = [];
-  const judge = async ({ page }: Pick<typeof guest, 'page'>, path: string, ready: string): Promise<void> => {
-    for (const language of LANGUAGES) {
-      await keepLanguage(page, language);
-      const show = async (): Promise<void> => {
-        await page.goto(path);
-        await page.reload();
-        await page.locator(ready).first().waitFor();
-        await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
-      };
-      wrong.push(...(await faultsOf(page, `${path} ${language}`, rulesIn(language), show)));
-    }
-    await keepLanguage(page, 'en');
-  };
-  await guest.page.goto(`${rig.consoleUrl}/login`);
-  await judge(guest, `${rig.consoleUrl}/login`, 'form');
-  await judge(guest, link, 'form');
-  await guest.end();
-  for (const path of ['/account', '/access?view=approvals', '/access?view=users'])
-    await judge(owner, `${rig.consoleUrl}${path}`, '.card');
-  await owner.page.setViewportSize({ width: 1440, height: 900 });
-  await owner.page.reload();
-  expect(wrong).toEqual([]);
-}
 
 /** Of the classification sample: a flatbread at 1 000 so'm. */
 const GOODS = ['non', 'Лепёшка', '01905001002000002', '1500003', '12', '100000'];
