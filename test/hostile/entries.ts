@@ -74,7 +74,7 @@ export function tokenEntries(targets: HostileTargets): Entry[] {
   return [chunks, ...routeEntries(targets).filter(({ place }) => ALWAYS.has(place))];
 }
 
-/** Every other route that takes JSON behind a token, tried by `npm run test:long`: some seventy. */
+/** Every other route that takes JSON behind a token, tried by `npm run test:long`: some fifty. */
 export function otherTokenEntries(targets: HostileTargets): Entry[] {
   return routeEntries(targets).filter(({ place }) => !ALWAYS.has(place));
 }
