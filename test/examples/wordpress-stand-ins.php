@@ -41,7 +41,7 @@ function as_schedule_single_action(int $at, string $hook, array $arguments, stri
     note_later();
 }
 
-/** What waits; one that runs at the moment goes on. */
+/** What waits; one that runs at the moment goes on: as_unschedule_action() in Action Scheduler's functions.php asks for pending ones alone. */
 function as_unschedule_all_actions(string $hook, array $arguments, string $group): void
 {
     global $queue, $later;
